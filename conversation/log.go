@@ -1,0 +1,85 @@
+package conversation
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Errors of reading a conversation. A source wraps them; the pages tell them apart.
+var (
+	// ErrNotFound: there is no such conversation.
+	ErrNotFound = errors.New("no such conversation")
+	// ErrUnreadable: it is there, and the system does not let it be read.
+	ErrUnreadable = errors.New("conversation cannot be read")
+)
+
+// Summary is what a list says of a conversation.
+type Summary struct {
+	// ID is the conversation's name in URLs; for JP the decimal deciseconds of its creation.
+	ID string
+	// Title is empty where none was given; FirstRequest is then the beginning of the first request
+	// (at most 200 bytes, whole characters), for a list that must call it something.
+	Title, FirstRequest string
+	// Created, LastActivated, LastEvent are zero where not known.
+	Created, LastActivated, LastEvent time.Time
+	// PinnedAt, ArchivedAt, ExpiresAt are zero where they do not apply.
+	PinnedAt, ArchivedAt, ExpiresAt time.Time
+	// Archived says that it lies in the archive, whatever ArchivedAt says (L-8).
+	Archived bool
+	// Labels are sorted by key, then value.
+	Labels []Label
+	// Events is the number of elements in the log, those not understood included (6.4).
+	Events int
+	// Presence is where it is kept: projected, local or external (L-2).
+	Presence string
+	// Problem is a sentence that says what could not be read and why; empty if all could.
+	Problem string
+}
+
+// Label is a word on a conversation. Value is empty for a bare one (L-7).
+type Label struct{ Key, Value string }
+
+// Log is a conversation with its events.
+type Log struct {
+	Summary Summary
+	// Names is who answers before the first event; each [ConfigDelta] may change it.
+	Names  Names
+	Events []Event
+	// Position is the place after the last event.
+	Position Position
+	// Version differs whenever anything that the log was made of differs, and only then.
+	Version string
+	// Problem is a sentence that says where the log stopped being readable; empty if it did not.
+	Problem string
+}
+
+// Position is a place in a log: how many events were read, and a hash of their bytes. It means the
+// same for every reader and after a restart.
+type Position struct {
+	Events int
+	Hash   uint32
+}
+
+// String is the form that streams and pages carry: "120-9f3c2a71".
+func (p Position) String() string { return fmt.Sprintf("%d-%08x", p.Events, p.Hash) }
+
+// ParsePosition reads what [Position.String] writes, and nothing else.
+func ParsePosition(s string) (Position, bool) {
+	n, h, ok := strings.Cut(s, "-")
+	if !ok || len(n) > 18 || len(h) != 8 {
+		return Position{}, false
+	}
+	events, err := strconv.Atoi(n)
+	if err != nil {
+		return Position{}, false
+	}
+	hash, err := strconv.ParseUint(h, 16, 32)
+	if err != nil {
+		return Position{}, false
+	}
+	p := Position{Events: events, Hash: uint32(hash)}
+	return p, p.String() == s
+}

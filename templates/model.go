@@ -1,0 +1,131 @@
+package templates
+
+import "serve-web/markdown"
+
+// The view models: flat values that say what stands on a page. Text in them is plain text, which
+// the components escape; what is markup has the type [markdown.HTML]. The web room fills them; a
+// component computes nothing.
+
+// Time is an instant as a page shows it.
+type Time struct {
+	// Machine is the instant for the datetime attribute (RFC 3339, UTC); empty if not known.
+	Machine string
+	// Exact is the exact instant in words, shown on hover.
+	Exact string
+	// Said is how people say it: "5 minutes ago", "13 May".
+	Said string
+}
+
+// Frame is what every page has around its content.
+type Frame struct {
+	// Title is the page's own name, for the title of the document.
+	Title string
+	// Workspace is the name of what is served: the workspace's directory, or "demo".
+	Workspace string
+	// List is the list of conversations beside the content.
+	List List
+}
+
+// List is a list of conversations.
+type List struct {
+	// Query is the filter as typed, Archived whether the archive is shown.
+	Query    string
+	Archived bool
+	// Rows are those shown, in order; Total is how many there are without the filter.
+	Rows  []Row
+	Total int
+	// More is how many rows the filter leaves beyond those shown.
+	More int
+}
+
+// Row is one conversation in a list.
+type Row struct {
+	ID, Title string
+	// Untitled says that Title is made from the first request or a word for none.
+	Untitled bool
+	When     Time
+	Events   string // "1,204 events"
+	Labels   []string
+	Pinned   bool
+	Archived bool
+	Expired  bool
+	// Problem says what is broken; empty if nothing is.
+	Problem string
+	// Current marks the conversation that is open beside the list.
+	Current bool
+}
+
+// ListPage is the page of the list itself.
+type ListPage struct {
+	Frame
+	// Problem is a sentence for the whole list; empty if none.
+	Problem string
+}
+
+// ConversationPage is a conversation.
+type ConversationPage struct {
+	Frame
+	ID, Title string
+	// View is user, raw or model; Position the place that was rendered.
+	View, Position string
+	When           Time
+	// Facts are short: "24 events", "3 turns", the model.
+	Facts  []string
+	Labels []string
+	Marks  []string // "pinned", "archived", "expired …"
+	// Problem is a sentence on what could not be read; empty if all could.
+	Problem string
+	Entries []Entry
+}
+
+// Entry is one thing in the transcript.
+type Entry struct {
+	// ID is "e" and the index of the entry's first event; further entries of the same event add
+	// "-1", "-2".
+	ID string
+	// Kind is request, message, reasoning, structured, speech, result, call, inquiry, compaction,
+	// unknown or broken.
+	Kind string
+	// Turn is the shown number of the turn, from 1; OpensTurn says that the turn begins here.
+	Turn      int
+	OpensTurn bool
+	// Who speaks: the author or "You", the assistant's name or "Assistant"; for a result "Tool".
+	Who string
+	// Model is the model that answers, shown small; empty if not known or as before.
+	Model string
+	When  Time
+	// Parts are the content, in order.
+	Parts []Part
+	// Result is the row of a result; nil for all other kinds.
+	Result *Result
+	// Note is a sentence in place of content, for unknown and broken entries.
+	Note string
+}
+
+// Result is the one line that a folded result shows.
+type Result struct {
+	// First is its first words, Size how much there is: "312 lines, 9.4 kB".
+	First, Size string
+	IsError     bool
+	// Open says that it starts unfolded.
+	Open bool
+}
+
+// Part is one piece of an entry's content.
+type Part struct {
+	// Caption names the piece: a file, a kind; empty if it needs none.
+	Caption string
+	// HTML is the piece.
+	HTML markdown.HTML
+	// Folded says that it starts folded under its caption.
+	Folded bool
+}
+
+// ErrorPage says what happened and what to do.
+type ErrorPage struct {
+	Frame
+	Status  int
+	Heading string // "Not found"
+	Problem string // what happened, one sentence
+	Advice  string // what to do, one sentence
+}
