@@ -48,12 +48,24 @@ type Log struct {
 	// Names is who answers before the first event; each [ConfigDelta] may change it.
 	Names  Names
 	Events []Event
-	// Position is the place after the last event.
-	Position Position
+	// Hashes[i] is the hash of the place after Events[i]. Two logs whose hashes agree at a place
+	// are the same up to it, so what was made of the events before it can be kept.
+	Hashes []uint32
 	// Version differs whenever anything that the log was made of differs, and only then.
 	Version string
 	// Problem is a sentence that says where the log stopped being readable; empty if it did not.
 	Problem string
+}
+
+// Position returns the place after the last event.
+func (l *Log) Position() Position { return l.At(len(l.Events)) }
+
+// At returns the place after the first n events.
+func (l *Log) At(n int) Position {
+	if n == 0 {
+		return Position{}
+	}
+	return Position{Events: n, Hash: l.Hashes[n-1]}
 }
 
 // Position is a place in a log: how many events were read, and a hash of their bytes. It means the
