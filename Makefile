@@ -1,0 +1,81 @@
+# make run and make test need no set-up; make help lists the rest.
+
+GO      ?= go
+VERSION ?= $(patsubst v%,%,$(shell git describe --tags --always --dirty 2>/dev/null || echo unknown))
+DIR     ?=
+ARGS    ?=
+FUZZTIME ?= 20s
+
+BIN   := bin/serve-web
+TOOL   = $(GO) tool -modfile=tools/go.mod
+ROOT   = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+APT    = $(ROOT) env DEBIAN_FRONTEND=noninteractive apt-get
+DRIVER := $(CURDIR)/.e2e/driver
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test unit e2e check lint vulnerabilities bench fuzz image clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## build and serve the workspace here, or at DIR=…, or else the demo (ARGS="--port 0 …")
+	@dir='$(DIR)'; at=$$PWD; \
+	while [ ! -d "$$at/.jp" ] && [ "$$at" != / ]; do at=$$(dirname "$$at"); done; \
+	if [ -n "$$dir" ]; then exec $(BIN) $(ARGS) "$$dir"; \
+	elif [ -d "$$at/.jp" ]; then exec $(BIN) $(ARGS); \
+	else exec $(BIN) --demo $(ARGS); fi
+
+build: ## build the static binary bin/serve-web
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN) ./cmd/serve-web
+
+test: unit e2e ## run every test, with the race detector and in a browser; install what they need
+
+# The browser tests skip themselves here: they have no driver.
+unit: node_modules/.package-lock.json
+	@command -v gcc >/dev/null || { $(APT) update -qq && $(APT) install -y -qq --no-install-recommends gcc libc6-dev; }
+	CGO_ENABLED=1 $(GO) test -race ./...
+
+e2e: node_modules/.package-lock.json
+	@command -v chromium >/dev/null || { $(APT) update -qq && $(APT) install -y -qq --no-install-recommends chromium fonts-liberation; }
+	@mkdir -p $(DRIVER) && ln -sfn $(CURDIR)/node_modules/playwright-core $(DRIVER)/package
+	PLAYWRIGHT_DRIVER_PATH=$(DRIVER) PLAYWRIGHT_NODEJS_PATH="$$(command -v node)" $(GO) test -count=1 ./e2e
+
+node_modules/.package-lock.json: package.json package-lock.json
+	@command -v npm >/dev/null || { echo 'make test needs Node with npm: https://nodejs.org, or apt-get install nodejs npm' >&2; exit 1; }
+	npm ci --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+check: lint vulnerabilities test ## everything above and: format, vet, staticcheck, generated code, modules, vulnerabilities
+
+lint: node_modules/.package-lock.json
+	@files=$$(git ls-files -z '*.go' | xargs -0 gofmt -l) && [ -z "$$files" ] || { echo "not formatted (gofmt -w): $$files" >&2; exit 1; }
+	$(GO) vet ./...
+	$(TOOL) staticcheck ./...
+	$(TOOL) templ generate -check -path templates
+	$(GO) mod tidy -diff
+	$(GO) mod verify
+	npx --no-install dockerfile-utils lint Dockerfile
+
+# A finding fails. That the database cannot be reached is said, and passes.
+vulnerabilities:
+	@out=$$($(TOOL) govulncheck ./... 2>&1) && code=0 || code=$$?; echo "$$out"; \
+	case "$$out" in *'fetching vulnerabilities: Get '*) \
+		echo 'The database of vulnerabilities could not be reached: nothing was checked.' >&2; code=0;; \
+	esac; exit $$code
+
+bench: ## run the benchmarks and print what they report: ratios where they have some
+	@$(GO) test -run '^$$' -bench . -benchmem ./... | awk -f .ci/bench.awk
+
+fuzz: ## fuzz every fuzz target for FUZZTIME each (20s)
+	@set -eu; for package in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "$$package $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done
+
+image: ## build the container image serve-web with Docker
+	docker build --build-arg VERSION=$(VERSION) -t serve-web .
+
+clean: ## remove what was built and installed here
+	rm -rf bin .e2e node_modules e2e/artifacts
