@@ -1,0 +1,1 @@
+// The pages work without this module; it only makes them live.
