@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,36 +16,50 @@ import (
 // must not change afterwards.
 func Decode(index int, raw jsontext.Value) Event {
 	e := Event{Index: index, Raw: raw}
-	o, err := readObject(raw)
-	if err != nil {
-		e.Body = Unknown{} // not an object: kept verbatim (C-9)
-		return e
-	}
+	o, damage := readObject(raw) // what is not an object has no members and so no type (C-9)
 	e.Time, _ = ParseTime(o.text("timestamp"))
 	e.ID = o.text("event_id")
 	kind := o.text("type")
-	decode, known := decoders[kind]
-	if !known {
+	decode := decoder(kind)
+	if decode == nil {
 		e.Body = Unknown{Type: kind}
 		return e
 	}
-	if e.Body, err = decode(o); err != nil {
-		e.Body = Broken{Type: kind, Problem: err.Error()}
+	if damage != nil {
+		e.Body = Broken{Type: kind, Problem: damage.Error()}
+		return e
 	}
+	body, err := decode(o)
+	if err != nil {
+		body = Broken{Type: kind, Problem: err.Error()}
+	}
+	e.Body = body
 	return e
 }
 
-// decoders holds the kinds of 4.1.
-var decoders = map[string]func(object) (Body, error){
-	"turn_start":         func(object) (Body, error) { return TurnStart{}, nil },
-	"chat_request":       decodeRequest,
-	"chat_response":      decodeResponse,
-	"tool_call_request":  decodeToolCall,
-	"tool_call_response": decodeToolResponse,
-	"inquiry_request":    decodeInquiryRequest,
-	"inquiry_response":   decodeInquiryResponse,
-	"config_delta":       decodeConfigDelta,
-	"compaction":         decodeCompaction,
+// decoder returns what reads an event of this kind, one of 4.1; nil if the kind is not known.
+func decoder(kind string) func(object) (Body, error) {
+	switch kind {
+	case "turn_start":
+		return func(object) (Body, error) { return TurnStart{}, nil }
+	case "chat_request":
+		return decodeRequest
+	case "chat_response":
+		return decodeResponse
+	case "tool_call_request":
+		return decodeToolCall
+	case "tool_call_response":
+		return decodeToolResponse
+	case "inquiry_request":
+		return decodeInquiryRequest
+	case "inquiry_response":
+		return decodeInquiryResponse
+	case "config_delta":
+		return decodeConfigDelta
+	case "compaction":
+		return decodeCompaction
+	}
+	return nil
 }
 
 func decodeRequest(o object) (Body, error) {
@@ -115,7 +131,6 @@ func decodeToolResponse(o object) (Body, error) {
 		for _, raw := range elements(content) {
 			r.Content = append(r.Content, DecodeBlock(raw))
 		}
-	case 'n':
 	default:
 		return nil, errors.New("its content is neither text nor an array of blocks")
 	}
@@ -172,7 +187,9 @@ func decodeConfigDelta(o object) (Body, error) {
 	// Older logs keep the keys flat in the event.
 	flat := object{}
 	for k, v := range o {
-		if k != "type" && k != "timestamp" && k != "event_id" {
+		switch k {
+		case "type", "timestamp", "event_id", "metadata":
+		default:
 			flat[k] = v
 		}
 	}
@@ -188,22 +205,28 @@ func decodeConfigDelta(o object) (Body, error) {
 
 func decodeCompaction(o object) (Body, error) {
 	var c Compaction
-	for name, to := range map[string]*int{"from_turn": &c.From, "to_turn": &c.To} {
-		if err := json.Unmarshal(o[name], to); err != nil || *to < 0 {
-			return nil, fmt.Errorf("its %s is not a turn number", name)
-		}
+	var err error
+	if c.From, err = o.needTurn("from_turn"); err != nil {
+		return nil, err
 	}
-	if s, err := readObject(o["summary"]); err == nil {
+	if c.To, err = o.needTurn("to_turn"); err != nil {
+		return nil, err
+	}
+	if v := o.value("summary"); v != nil {
+		s, _ := readObject(v)
 		text, err := s.needText("summary")
 		if err != nil {
 			return nil, errors.New("its summary has no text")
 		}
 		c.Summary = &text
-	} else if v, ok := o["summary"]; ok && v.Kind() != 'n' {
-		return nil, errors.New("its summary is not an object")
 	}
-	c.StripReasoning = o.text("reasoning") == "strip"
-	if p, err := readObject(o["tool_calls"]); err == nil {
+	if o.value("reasoning") != nil {
+		if c.StripReasoning = o.text("reasoning") == "strip"; !c.StripReasoning {
+			return nil, errors.New("its reasoning policy is not known")
+		}
+	}
+	if v := o.value("tool_calls"); v != nil {
+		p, _ := readObject(v)
 		switch p.text("policy") {
 		case "omit":
 			c.ToolCalls = &ToolCallPolicy{Omit: true}
@@ -326,34 +349,53 @@ var tolerant = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.All
 // object is a JSON object whose members are not decoded yet.
 type object map[string]jsontext.Value
 
-var errNotObject = errors.New("not a JSON object")
-
-// readObject splits raw, which it shares memory with.
+// readObject splits raw, which it shares memory with. Where raw is damaged, or nested deeper than
+// the reader goes, the members before that place are returned beside the error, a phrase.
 func readObject(raw jsontext.Value) (object, error) {
+	o := object{}
+	err := members(raw, func(name string, start, end int) {
+		o[name] = raw[start:end:end]
+	})
+	return o, err
+}
+
+// members calls yield for each member of the object raw: raw[start:end] is its value.
+func members(raw jsontext.Value, yield func(name string, start, end int)) error {
 	if raw.Kind() != '{' {
-		return nil, errNotObject
+		return errors.New("it is not an object")
 	}
+	// The decoder reads a bytes.Buffer in place.
 	d := jsontext.NewDecoder(bytes.NewBuffer(raw), tolerant)
-	if _, err := d.ReadToken(); err != nil {
-		return nil, errNotObject
-	}
-	o := make(object, 8)
-	for d.PeekKind() == '"' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return nil, errNotObject
+	err := func() error {
+		if _, err := d.ReadToken(); err != nil {
+			return err
 		}
-		key := name.String()
-		v, err := d.ReadValue()
-		if err != nil {
-			return nil, errNotObject
+		for d.PeekKind() == '"' {
+			name, err := d.ReadToken()
+			if err != nil {
+				return err
+			}
+			key := name.String()
+			v, err := d.ReadValue()
+			if err != nil {
+				return err
+			}
+			end := int(d.InputOffset())
+			yield(key, end-len(v), end)
 		}
-		o[key] = v[:len(v):len(v)]
+		if _, err := d.ReadToken(); err != nil {
+			return err
+		}
+		if _, err := d.ReadToken(); err != io.EOF {
+			return errors.New("something follows the object")
+		}
+		return nil
+	}()
+	if err != nil {
+		// The cause would quote what it stumbled on.
+		return fmt.Errorf("its JSON is damaged or nested too deeply at byte %d", d.InputOffset())
 	}
-	if _, err := d.ReadToken(); err != nil {
-		return nil, errNotObject
-	}
-	return o, nil
+	return nil
 }
 
 // value returns the member as JSON, nil if it is absent or null.
@@ -379,6 +421,15 @@ func (o object) needText(name string) (string, error) {
 		return "", fmt.Errorf("its %s is missing or not text", name)
 	}
 	return o.text(name), nil
+}
+
+// needTurn returns the member, which must be the index of a turn.
+func (o object) needTurn(name string) (int, error) {
+	var n int
+	if o[name].Kind() != '0' || json.Unmarshal(o[name], &n) != nil || n < 0 {
+		return 0, fmt.Errorf("its %s is not a turn number", name)
+	}
+	return n, nil
 }
 
 func (o object) truth(name string) bool { return o[name].Kind() == 't' }
@@ -410,7 +461,10 @@ func unquote(raw jsontext.Value) string {
 	if raw.Kind() != '"' {
 		return ""
 	}
+	if inner := raw[1 : len(raw)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+		return string(inner)
+	}
 	// An error tells of what was replaced; the text is there all the same.
-	b, _ := jsontext.AppendUnquote(nil, raw)
+	b, _ := jsontext.AppendUnquote(make([]byte, 0, len(raw)), raw)
 	return string(b)
 }

@@ -1,13 +1,10 @@
 package conversation
 
-import (
-	"bytes"
-
-	"github.com/go-json-experiment/json/jsontext"
-)
+import "github.com/go-json-experiment/json/jsontext"
 
 // WithContent returns e, which must hold a [ToolResponse], with only these blocks of it; its JSON
-// changes in the content alone (V-3). The blocks must be some of e's own, in their order.
+// changes in the content alone, byte for byte (V-3). The blocks must be some of e's own, in their
+// order.
 func (e Event) WithContent(blocks []Block) Event {
 	r, ok := e.Body.(ToolResponse)
 	if !ok || len(blocks) == len(r.Content) {
@@ -16,7 +13,7 @@ func (e Event) WithContent(blocks []Block) Event {
 	r.Content = blocks
 	e.Body = r
 
-	content := []byte{'['}
+	content := jsontext.Value{'['}
 	for i, b := range blocks {
 		if i > 0 {
 			content = append(content, ',')
@@ -24,48 +21,27 @@ func (e Event) WithContent(blocks []Block) Event {
 		content = append(content, RawOf(b)...)
 	}
 	content = append(content, ']')
-	if raw, err := replaceMember(e.Raw, "content", content); err == nil {
-		e.Raw = raw
-	}
+	e.Raw = replaceContent(e.Raw, func(old jsontext.Value) jsontext.Value {
+		if old.Kind() != '{' {
+			return content
+		}
+		// An envelope keeps its other members: they may say that the call failed.
+		return replaceContent(old, func(jsontext.Value) jsontext.Value { return content })
+	})
 	return e
 }
 
-// replaceMember copies the JSON object raw with another value for the member name.
-func replaceMember(raw jsontext.Value, name string, value jsontext.Value) (jsontext.Value, error) {
-	var out bytes.Buffer
-	d := jsontext.NewDecoder(bytes.NewBuffer(raw), tolerant)
-	w := jsontext.NewEncoder(&out, tolerant)
-	for depth := 0; ; {
-		if d.StackDepth() == 1 && d.PeekKind() == '"' {
-			tok, err := d.ReadToken()
-			if err != nil {
-				return nil, err
-			}
-			if err := w.WriteToken(tok); err != nil {
-				return nil, err
-			}
-			member := tok.String() == name
-			v, err := d.ReadValue()
-			if err != nil {
-				return nil, err
-			}
-			if member {
-				v = value
-			}
-			if err := w.WriteValue(v); err != nil {
-				return nil, err
-			}
-			continue
+// replaceContent copies the JSON object raw with another value for content. A name that stands
+// twice is replaced twice: the blocks left out must not survive in the one that does not count.
+func replaceContent(raw jsontext.Value, with func(old jsontext.Value) jsontext.Value) jsontext.Value {
+	var out jsontext.Value
+	done := 0
+	// An error leaves the rest as it is; an event with content of its own has none.
+	_ = members(raw, func(name string, start, end int) {
+		if name == "content" {
+			out = append(append(out, raw[done:start]...), with(raw[start:end])...)
+			done = end
 		}
-		tok, err := d.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		if err := w.WriteToken(tok); err != nil {
-			return nil, err
-		}
-		if depth = d.StackDepth(); depth == 0 {
-			return bytes.TrimSpace(out.Bytes()), nil
-		}
-	}
+	})
+	return append(out, raw[done:]...)
 }

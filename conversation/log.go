@@ -60,7 +60,7 @@ type Log struct {
 // Position returns the place after the last event.
 func (l *Log) Position() Position { return l.At(len(l.Events)) }
 
-// At returns the place after the first n events.
+// At returns the place after the first n events, of which the log must have as many.
 func (l *Log) At(n int) Position {
 	if n == 0 {
 		return Position{}
@@ -92,6 +92,8 @@ func ParsePosition(s string) (Position, bool) {
 	if err != nil {
 		return Position{}, false
 	}
-	p := Position{Events: events, Hash: uint32(hash)}
-	return p, p.String() == s
+	if p := (Position{Events: events, Hash: uint32(hash)}); p.String() == s {
+		return p, true
+	}
+	return Position{}, false
 }

@@ -1,6 +1,10 @@
 package conversation
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // Names is who answers, as far as a configuration says: either may be empty.
 type Names struct {
@@ -29,11 +33,23 @@ func (n Names) Apply(config jsontext.Value) Names {
 	}
 	if m.isText("id") {
 		n.Model = m.text("id")
-	} else if id, err := readObject(m["id"]); err == nil && id.isText("name") {
-		n.Model = id.text("name")
-		if p := id.text("provider"); p != "" {
-			n.Model = p + "/" + n.Model
-		}
+		return n
 	}
+	id, err := readObject(m["id"])
+	if err != nil {
+		return n
+	}
+	// A partial id changes one half and keeps the other.
+	provider, name, ok := strings.Cut(n.Model, "/")
+	if !ok {
+		provider, name = "", n.Model
+	}
+	if id.isText("provider") {
+		provider = id.text("provider")
+	}
+	if id.isText("name") {
+		name = id.text("name")
+	}
+	n.Model = strings.Trim(provider+"/"+name, "/")
 	return n
 }

@@ -8,8 +8,13 @@ import "time"
 func ParseTime(s string) (time.Time, bool) {
 	// A fraction is accepted after the seconds though the layouts name none.
 	for _, layout := range [...]string{time.DateTime, time.RFC3339} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t.UTC(), true
+		t, err := time.Parse(layout, s)
+		if err != nil {
+			continue
+		}
+		// An offset can lead out of the years that RFC 3339 can write.
+		if t = t.UTC(); t.Year() >= 0 && t.Year() <= 9999 {
+			return t, true
 		}
 	}
 	return time.Time{}, false
