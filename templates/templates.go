@@ -1,0 +1,94 @@
+// Package templates holds the pages as templ components, and the view models that they take. It
+// chooses tags and classes, and nothing else: it will not load, sort, count or word anything, and
+// makes no markup of text that it was not given as [markdown.HTML].
+package templates
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"serve-web/static"
+)
+
+// Render writes the page; a view model of a page is its component.
+func (p ListPage) Render(ctx context.Context, w io.Writer) error { return p.page().Render(ctx, w) }
+
+// Render writes the page; a view model of a page is its component.
+func (p ConversationPage) Render(ctx context.Context, w io.Writer) error {
+	return p.page().Render(ctx, w)
+}
+
+// Render writes the page; a view model of a page is its component.
+func (p ErrorPage) Render(ctx context.Context, w io.Writer) error { return p.page().Render(ctx, w) }
+
+func documentTitle(f Frame) string {
+	if f.Workspace == "" {
+		return f.Title
+	}
+	return f.Title + " · " + f.Workspace
+}
+
+func listHeading(l List) string {
+	if l.Archived {
+		return "Archive"
+	}
+	return "Conversations"
+}
+
+// hasList reports whether there is a list to show: an error page may have none.
+func hasList(l List) bool { return l.Total > 0 || l.Query != "" || len(l.Rows) > 0 }
+
+func moreNote(n int) string {
+	if n == 1 {
+		return "1 more is not shown. Filter to find it."
+	}
+	return fmt.Sprintf("%d more are not shown. Filter to find them.", n)
+}
+
+func conversationURL(id string) string { return "/conversations/" + url.PathEscape(id) }
+
+func liveURL(id, view string) string {
+	return conversationURL(id) + "/live?view=" + url.QueryEscape(view)
+}
+
+func listURL(query string, archived bool) string {
+	v := url.Values{}
+	if query != "" {
+		v.Set("q", query)
+	}
+	if archived {
+		v.Set("archived", "1")
+	}
+	if len(v) == 0 {
+		return "/conversations"
+	}
+	return "/conversations?" + v.Encode()
+}
+
+// goesOn reports whether e needs no name of its own after an entry that is no request: nothing about
+// who speaks is new.
+func goesOn(e Entry) bool {
+	switch e.Kind {
+	case "message", "reasoning", "structured", "call":
+		return !e.OpensTurn && e.Model == ""
+	}
+	return false
+}
+
+func turnID(n int) string { return "turn-" + strconv.Itoa(n) }
+
+func iconURL(name string) string { return static.URL("icon.svg") + "#" + name }
+
+// markIcon returns the icon of a mark, whose first word names it, or "".
+func markIcon(words string) string {
+	word, _, _ := strings.Cut(words, " ")
+	switch word {
+	case "pinned", "archived", "expired", "broken":
+		return word
+	}
+	return ""
+}
