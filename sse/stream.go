@@ -1,0 +1,290 @@
+package sse
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// retryWait is how long a browser waits before it connects again: short, since a restart of
+	// the server is.
+	retryWait = 2 * time.Second
+	// turn is how many bytes are written at most before a flush, with one deadline for both.
+	turn = 64 << 10
+	// closeGrace is what a write may take once the hub is closed.
+	closeGrace = 250 * time.Millisecond
+
+	heartbeat = "event: heartbeat\ndata: \n\n"
+)
+
+// Follow is a topic to follow, and the position to read it from.
+type Follow struct{ Topic, Position string }
+
+// Serve follows one topic in the plain form until the stream ends. It reads from the
+// Last-Event-ID of r if there is one, because it is newer than the position in the address, and
+// otherwise from position.
+//
+// It returns nil however a client leaves or the hub closes. An error is one of the refusals
+// [ErrLimit], [ErrClosed] and [ErrTopics], or says that w has no write deadlines (a middleware
+// that lacks Unwrap): nothing was written then. Or it is the reader's: the stream has begun, and
+// the error is for the log.
+func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, topic, position string) error {
+	if id := r.Header.Get("Last-Event-ID"); id != "" {
+		position = id
+	}
+	return h.serve(w, r, plain, []Follow{{topic, position}})
+}
+
+// ServeMany follows several topics in the multiplexed form. A topic that is done leaves the
+// stream; the others go on. It is otherwise like [Hub.Serve].
+func (h *Hub) ServeMany(w http.ResponseWriter, r *http.Request, follows []Follow) error {
+	return h.serve(w, r, multiplexed, follows)
+}
+
+func (h *Hub) serve(w http.ResponseWriter, r *http.Request, f form, follows []Follow) error {
+	s := &stream{
+		signal:  make(chan struct{}, 1),
+		w:       w,
+		control: http.NewResponseController(w),
+		timeout: h.config.WriteTimeout,
+		http1:   r.ProtoMajor == 1,
+	}
+	// First follow, then read: what is appended between the two is read twice rather than never.
+	if err := h.join(s, follows); err != nil {
+		return err
+	}
+	defer h.leave(s, nil)
+	if err := s.arm(); err != nil {
+		return fmt.Errorf("set the write deadline of a stream: %w", err)
+	}
+	defer s.finish()
+	s.begin()
+	err := h.run(s, r, f)
+	if err != nil && s.failed {
+		if s.stalled() {
+			h.stalled.Add(1)
+		}
+		return nil
+	}
+	return err
+}
+
+// run writes until the stream ends.
+func (h *Hub) run(s *stream, r *http.Request, f form) error {
+	if err := s.write(AppendRetry(nil, retryWait)); err != nil {
+		return err
+	}
+	if err := s.flush(); err != nil {
+		return err
+	}
+	// A ticker would put a third channel into every wait, for something that is due once in
+	// a thousand of them.
+	beat := time.AfterFunc(h.config.Heartbeat, func() {
+		s.beat.Store(true)
+		s.wake()
+	})
+	defer beat.Stop()
+	for open := len(s.follows); ; {
+		for i := range s.follows {
+			follow := &s.follows[i]
+			if !follow.pending.Swap(false) {
+				continue
+			}
+			done, err := h.advance(r, s, follow, f)
+			if err != nil || h.ctx.Err() != nil {
+				return err
+			}
+			if done {
+				if open--; open == 0 {
+					return s.flush()
+				}
+				h.leave(s, follow)
+			}
+		}
+		if s.beat.Swap(false) {
+			if err := s.write([]byte(heartbeat)); err != nil {
+				return err
+			}
+			beat.Reset(h.config.Heartbeat)
+		}
+		if err := s.flush(); err != nil {
+			return err
+		}
+		select {
+		case <-s.signal:
+		case <-r.Context().Done():
+			return nil
+		}
+		if h.ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// advance reads a topic once, writes what was found and moves the position. It reports whether
+// nothing can follow.
+func (h *Hub) advance(r *http.Request, s *stream, at *follow, f form) (done bool, err error) {
+	read := h.read(r.Context(), at.topic, at.position)
+	if read == nil {
+		return false, nil
+	}
+	bytes, encodeErr := read.wire(f)
+	if err := s.write(bytes); err != nil {
+		return false, err
+	}
+	err = read.err
+	if err == nil {
+		err = encodeErr
+	}
+	if err != nil {
+		if h.ctx.Err() != nil {
+			return false, nil
+		}
+		if err := s.flush(); err != nil {
+			return false, err
+		}
+		return false, fmt.Errorf("read %s: %w", at.topic.name, err)
+	}
+	at.position = read.batch.Position
+	if read.batch.More && !read.batch.Done {
+		at.wake()
+	}
+	return read.batch.Done, nil
+}
+
+// stream is one response.
+type stream struct {
+	// signal has a place for one token: there is something to do.
+	signal  chan struct{}
+	follows []follow
+	beat    atomic.Bool
+
+	w       http.ResponseWriter
+	control *http.ResponseController
+	timeout time.Duration
+	http1   bool
+
+	unflushed int
+	deadline  time.Time
+	failed    bool
+
+	// mu orders the deadlines of the loop and that of the end, which comes from the hub.
+	mu    sync.Mutex
+	ended bool
+}
+
+func (s *stream) has(topic string) bool {
+	for i := range s.follows {
+		if s.follows[i].topic.name == topic {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *stream) wake() {
+	select {
+	case s.signal <- struct{}{}:
+	default:
+	}
+}
+
+// end makes s end: at once if it waits, when the grace is over if it is in a write.
+func (s *stream) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	// A connection without deadlines fails its stream in arm.
+	_ = s.control.SetWriteDeadline(time.Now().Add(closeGrace))
+	s.wake()
+}
+
+func (s *stream) begin() {
+	header := s.w.Header()
+	header.Set("Content-Type", "text/event-stream")
+	// no-transform and X-Accel-Buffering keep proxies from compressing and collecting.
+	header.Set("Cache-Control", "no-store, no-transform")
+	header.Set("X-Accel-Buffering", "no")
+	if s.http1 {
+		// The deadline for the end of the body would stay with a connection that is used again. In
+		// HTTP/2 the header would end the other streams of the connection.
+		header.Set("Connection", "close")
+	}
+	s.w.WriteHeader(http.StatusOK)
+}
+
+// write writes p, flushing after each turn. The last turn stays to be flushed, so that what
+// comes at the same time goes out as one.
+func (s *stream) write(p []byte) error {
+	for len(p) > 0 {
+		if s.unflushed == 0 {
+			if err := s.arm(); err != nil {
+				return s.fail(err)
+			}
+		}
+		n, err := s.w.Write(p[:min(len(p), turn-s.unflushed)])
+		if err != nil {
+			return s.fail(err)
+		}
+		p = p[n:]
+		if s.unflushed += n; s.unflushed == turn {
+			if err := s.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *stream) flush() error {
+	if s.unflushed == 0 {
+		return nil
+	}
+	s.unflushed = 0
+	if err := s.control.Flush(); err != nil {
+		return s.fail(err)
+	}
+	if s.http1 {
+		return nil
+	}
+	// In HTTP/2 a deadline that passes ends the stream even if nothing is being written.
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return nil
+	}
+	return s.control.SetWriteDeadline(time.Time{})
+}
+
+func (s *stream) fail(err error) error {
+	s.failed = true
+	return err
+}
+
+// stalled reports whether the write that failed had used up its time.
+func (s *stream) stalled() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.ended && !time.Now().Before(s.deadline)
+}
+
+// arm sets the deadline of the next turn. Once the hub ended the stream, its deadline stays.
+func (s *stream) arm() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return nil
+	}
+	s.deadline = time.Now().Add(s.timeout)
+	return s.control.SetWriteDeadline(s.deadline)
+}
+
+// finish leaves time for the end of the body, which the server writes after the handler.
+func (s *stream) finish() {
+	if s.http1 && !s.failed {
+		_ = s.arm()
+	}
+}
