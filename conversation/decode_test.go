@@ -76,6 +76,8 @@ func TestDecodeBody(t *testing.T) {
 		{"3.1 envelope", `{"type":"tool_call_response","id":"i","content":{"content":[{"type":"text","text":"x"}],"isError":true}}`,
 			conversation.ToolResponse{ID: "i", IsError: true, Content: []conversation.Block{
 				conversation.Text{Common: conversation.Common{Raw: val(`{"type":"text","text":"x"}`)}, Text: "x"}}}},
+		{"3.1 envelope, the other spelling", `{"type":"tool_call_response","id":"i","content":{"content":[],"is_error":true}}`,
+			conversation.ToolResponse{ID: "i", IsError: true}},
 		{"C-10 content of no form", `{"type":"tool_call_response","id":"i","content":{"content":"x"}}`,
 			conversation.Broken{Type: "tool_call_response", Problem: "its content is neither text nor an array of blocks"}},
 		{"C-10 content null", `{"type":"tool_call_response","id":"i","content":null,"is_error":true}`,
