@@ -1,0 +1,95 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+)
+
+const (
+	mimeHTML = "text/html; charset=utf-8"
+	mimeJSON = "application/json; charset=utf-8"
+	mimeText = "text/plain; charset=utf-8"
+)
+
+// answer runs a request to its end: an error becomes its page, a panic costs this one request, and
+// the log gets a record. The record has the route, not the address: that may name what is said.
+func (s *Server) answer(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		began := s.now()
+		err := guarded(func() error { return next(c) })
+		if err != nil {
+			s.fail(c, err)
+			if c.Response().Committed && c.Response().Status < http.StatusBadRequest {
+				// Part of a good answer is out. Only a broken connection can say that it is not whole.
+				panic(http.ErrAbortHandler)
+			}
+		}
+		level := slog.LevelDebug
+		if err != nil {
+			level = slog.LevelInfo
+		}
+		s.log.LogAttrs(c.Request().Context(), level, "request",
+			slog.String("method", loggedMethod(c.Request().Method)),
+			slog.String("route", c.Path()),
+			slog.Int("status", c.Response().Status),
+			slog.Duration("duration", s.now().Sub(began)))
+		return nil
+	}
+}
+
+// loggedMethod keeps a method that a client made up out of the log.
+func loggedMethod(m string) string {
+	switch m {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete, http.MethodOptions, http.MethodTrace, http.MethodConnect:
+		return m
+	}
+	return "other"
+}
+
+// guarded runs f and turns a panic into an error. Only what the runtime says of a panic is kept: the
+// value of another could hold text of a conversation.
+func guarded(f func() error) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case runtime.Error:
+			err = fmt.Errorf("%w: %w\n%s", errPanic, r, debug.Stack())
+		default:
+			if r == http.ErrAbortHandler {
+				panic(r)
+			}
+			err = fmt.Errorf("%w: a %T\n%s", errPanic, r, debug.Stack())
+		}
+	}()
+	return f()
+}
+
+// component is a page, or a piece of one.
+type component interface {
+	Render(ctx context.Context, w io.Writer) error
+}
+
+// render answers with a page, once all of it is there.
+func render(c echo.Context, status int, page component) error {
+	var b bytes.Buffer
+	if err := page.Render(c.Request().Context(), &b); err != nil {
+		return fmt.Errorf("rendering a page: %w", err)
+	}
+	return blob(c, status, mimeHTML, b.Bytes())
+}
+
+// blob answers with bytes whose number is told, to HEAD too.
+func blob(c echo.Context, status int, mime string, b []byte) error {
+	c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(b)))
+	return c.Blob(status, mime, b)
+}

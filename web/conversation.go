@@ -1,0 +1,129 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/labstack/echo/v4"
+
+	"serve-web/conversation"
+	"serve-web/markdown"
+	"serve-web/templates"
+)
+
+// conversation answers with a conversation.
+func (s *Server) conversation(c echo.Context) error {
+	id, canonical, ok := parseID(c.Param("id"))
+	if !ok {
+		return conversation.ErrNotFound
+	}
+	if !canonical {
+		return c.Redirect(http.StatusFound, "/conversations/"+id)
+	}
+	if v := c.QueryParam("view"); v != "" && v != userView {
+		return badRequest("There is no such view of a conversation.")
+	}
+	t, err := s.transcripts.read(c.Request().Context(), id)
+	if err != nil {
+		return err
+	}
+	sums, err := s.library.List(c.Request().Context())
+	if err != nil {
+		return fmt.Errorf("listing conversations: %w", err)
+	}
+	now := s.now()
+	page := presentConversation(t, now)
+	page.Frame = s.frame(page.Title, presentList(sums, listQuery{}, sideRows, id, now))
+	return render(c, http.StatusOK, page)
+}
+
+// userView is the view that pages show.
+const userView = "user"
+
+// parseID reads the name of a conversation as it stands in an address: its number, or a form that
+// people copy from elsewhere (jp-c17251488000, jp-c17251488000-abc12, 17251488000-some-title), which
+// is not the canonical one. It reports false for anything else.
+//
+// Only the digits are ever used. They are a key to look up, and no path is made of them.
+func parseID(s string) (id string, canonical, ok bool) {
+	rest := strings.TrimPrefix(s, "jp-c")
+	end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
+	if end < 0 {
+		end = len(rest)
+	}
+	id = rest[:end]
+	if id == "" || len(id) > 20 || len(s) > 300 {
+		return "", false, false
+	}
+	if slug := rest[end:]; slug != "" {
+		// JP makes slugs of letters, digits and hyphens, in any script (6.2).
+		other := func(r rune) bool { return r != '-' && !unicode.In(r, unicode.L, unicode.M, unicode.N) }
+		if slug[0] != '-' || strings.ContainsFunc(slug, other) {
+			return "", false, false
+		}
+	}
+	return id, id == s, true
+}
+
+// presentConversation is the page of a transcript, but for the frame.
+func presentConversation(t *transcript, now time.Time) templates.ConversationPage {
+	sum := t.log.Summary
+	title, _ := titleOf(sum)
+	page := templates.ConversationPage{
+		ID:       sum.ID,
+		Title:    title,
+		View:     userView,
+		Position: t.log.Position().String(),
+		When:     presentTime(activity(sum), now),
+		Facts:    presentFacts(t),
+		Labels:   presentLabels(sum.Labels),
+		Marks:    presentMarks(sum, now),
+		Entries:  make([]templates.Entry, 0, len(t.done)+len(t.tail)),
+	}
+	problems := []string{sum.Problem, t.log.Problem}
+	problems = slices.DeleteFunc(slices.Compact(problems), func(p string) bool { return p == "" })
+	page.Problem = markdown.Visible(strings.Join(problems, " "))
+	for e := range t.entries {
+		page.Entries = append(page.Entries, presentEntry(e, now))
+	}
+	return page
+}
+
+// presentEntry is a rendered entry with its time as it is said now.
+func presentEntry(e *entry, now time.Time) templates.Entry {
+	v := e.view
+	v.When.Said = say(e.time, now)
+	return v
+}
+
+func presentFacts(t *transcript) []string {
+	facts := []string{count(len(t.log.Events), "event", "events")}
+	if t.folding.turns > 0 {
+		facts = append(facts, count(t.folding.turns, "turn", "turns"))
+	}
+	if model := named(t.folding.names.Model, nameLength); model != "" {
+		facts = append(facts, model)
+	}
+	return facts
+}
+
+func presentMarks(sum conversation.Summary, now time.Time) []string {
+	var marks []string
+	if !sum.PinnedAt.IsZero() {
+		marks = append(marks, "pinned")
+	}
+	if sum.Archived {
+		marks = append(marks, "archived")
+	}
+	switch {
+	case expired(sum, now):
+		marks = append(marks, "expired")
+	case !sum.ExpiresAt.IsZero():
+		marks = append(marks, "expires "+say(sum.ExpiresAt, now))
+	}
+	return marks
+}

@@ -1,0 +1,344 @@
+package web
+
+import (
+	"cmp"
+	"hash/maphash"
+	"log/slog"
+	"mime"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"serve-web/conversation"
+	"serve-web/markdown"
+	"serve-web/templates"
+)
+
+// prose makes markup of untrusted text.
+type prose interface {
+	Markdown(src, idPrefix string) markdown.Output
+	Code(src, language string) markdown.Output
+	JSON(src []byte) markdown.Output
+	Plain(src string) markdown.Output
+}
+
+// presenter renders entries.
+type presenter struct {
+	prose prose
+	log   *slog.Logger
+	zone  *time.Location
+	// seed is of the hashes in keys. It is made anew at each start, so that nobody can write two
+	// texts that have one hash.
+	seed maphash.Seed
+	// renders counts entries that were rendered.
+	renders atomic.Int64
+}
+
+func newPresenter(p prose, log *slog.Logger, zone *time.Location) *presenter {
+	return &presenter{prose: p, log: log, zone: zone, seed: maphash.MakeSeed()}
+}
+
+// who returns the name over a piece.
+func (p *presenter) who(pc *piece) string {
+	switch pc.kind {
+	case "request":
+		if author := named(pc.event.Body.(conversation.Request).Author, nameLength); author != "" {
+			return author
+		}
+		return "You"
+	case "result":
+		return "Tool"
+	case "unknown":
+		return "Unknown event"
+	case "broken":
+		return "Broken event"
+	}
+	if name := named(pc.names.Assistant, nameLength); name != "" {
+		return name
+	}
+	return "Assistant"
+}
+
+// render fills in e from the piece that it is made of. What goes wrong in it costs this entry only.
+func (p *presenter) render(e *entry, pc *piece) {
+	p.renders.Add(1)
+	e.pending = nil
+	e.view = templates.Entry{
+		ID:        e.key.id,
+		Kind:      pc.kind,
+		Turn:      e.key.turn + 1, // R-13
+		OpensTurn: e.key.opens,
+		Who:       e.key.who,
+		Model:     named(e.key.model, nameLength),
+		When:      presentInstant(e.time, p.zone),
+	}
+	b := builder{prose: p.prose, id: e.key.id}
+	if err := guarded(func() error { b.build(pc, &e.view); return nil }); err != nil {
+		p.log.Error("entry not rendered", "entry", e.key.id, "error", err)
+		e.view.Kind, e.view.Parts, e.view.Result = "broken", nil, nil
+		e.view.Note = "This entry cannot be shown: the program made a mistake with it. The others are not affected."
+		return
+	}
+	e.view.Parts = b.parts
+	if b.cut && e.view.Note == "" {
+		e.view.Note = "Not all of this is shown here, it is too long for a page."
+	}
+	if b.pending {
+		kept := *pc
+		e.pending = &kept
+	}
+}
+
+// builder makes the parts of one entry.
+type builder struct {
+	prose        prose
+	id           string
+	parts        []templates.Part
+	pending, cut bool
+}
+
+func (b *builder) build(pc *piece, v *templates.Entry) {
+	switch body := pc.event.Body.(type) {
+	case conversation.Request:
+		b.markdown("", false, body.Text)
+		for _, r := range body.Resources {
+			b.resource(r, true)
+		}
+		if body.Schema != nil {
+			b.add("The form that was asked for", true, b.prose.JSON(body.Schema))
+		}
+	case conversation.Message:
+		b.markdown("", false, strings.Join(pc.texts, ""))
+	case conversation.Structured:
+		b.add("", false, b.prose.JSON(body.Data))
+	case conversation.ToolResponse:
+		for _, block := range pc.blocks {
+			b.block(block)
+		}
+		if pc.kind == "result" {
+			v.Result = presentResult(pc.blocks, b.parts, body.IsError)
+		}
+	case conversation.Unknown:
+		v.Note = "The log has an element here that is no event."
+		if t := named(body.Type, nameLength); t != "" {
+			v.Note = "The log has an event of a kind that is not known: " + t + "."
+		}
+		b.add("Its JSON", true, b.prose.JSON(pc.event.Raw))
+	case conversation.Broken:
+		v.Note = "An event of the kind " + named(body.Type, nameLength) + " cannot be read: " +
+			markdown.Visible(body.Problem) + "."
+	}
+}
+
+func (b *builder) add(caption string, folded bool, out markdown.Output) {
+	b.pending = b.pending || out.Pending
+	b.cut = b.cut || out.Cut
+	b.parts = append(b.parts, templates.Part{Caption: caption, HTML: out.HTML, Folded: folded})
+}
+
+func (b *builder) markdown(caption string, folded bool, src string) {
+	prefix := "user-content-" + b.id + "-"
+	if n := len(b.parts); n > 0 {
+		prefix += "p" + strconv.Itoa(n) + "-"
+	}
+	b.add(caption, folded, b.prose.Markdown(src, prefix))
+}
+
+func (b *builder) block(block conversation.Block) {
+	switch block := block.(type) {
+	case conversation.Text:
+		b.text("", false, block.Text, block.MIMEType)
+	case conversation.ResourceBlock:
+		b.resource(block.Resource, false)
+	case conversation.QuestionBlock:
+		b.caption("Question", block.Question.Text, optionsOf(block.Question))
+	case conversation.ResourceLink:
+		b.caption("Link", cmp.Or(block.Title, block.Name), block.URI, block.Description, block.MIMEType, bytesOf(block.Size))
+	case conversation.Media:
+		kind := "Image"
+		if block.Type == "audio" {
+			kind = "Sound"
+		}
+		b.caption(kind, block.MIMEType, bytesOf(decodedLen(block.Data)))
+	case conversation.UnknownBlock:
+		b.add(captionOf("Not understood", block.Problem, block.Type), true, b.prose.JSON(block.Raw))
+	}
+}
+
+// text shows text as its media type says (A-16, A-17, B-2).
+func (b *builder) text(caption string, folded bool, text, mimeType string) {
+	media, _, err := mime.ParseMediaType(mimeType)
+	if err != nil {
+		media = ""
+	}
+	if media == "text/markdown" {
+		b.markdown(caption, folded, text)
+		return
+	}
+	if language := markdown.Language(media); language != "" {
+		b.add(caption, folded, b.prose.Code(text, language))
+		return
+	}
+	b.add(caption, folded, b.prose.Plain(text))
+}
+
+// resource shows a resource. Where it has another form for the model, that form is what the tool
+// meant to be read, and the raw text stays at hand (B-1). Bytes are named, not shown (B-3).
+func (b *builder) resource(r conversation.Resource, folded bool) {
+	name := cmp.Or(r.Title, r.Name)
+	if r.Text == nil {
+		b.caption("File", name, r.URI, r.Description, r.MIMEType, bytesOf(decodedLen(r.Blob)))
+		return
+	}
+	caption := captionOf(name, r.URI, r.Description)
+	if r.Formatted != "" {
+		b.add(caption, folded, b.prose.Plain(r.Formatted))
+		caption, folded = captionOf("Raw", name, r.URI), true
+	}
+	b.text(caption, folded, *r.Text, r.MIMEType)
+}
+
+// caption adds a part that only says what is there.
+func (b *builder) caption(words ...string) { b.add(captionOf(words...), false, markdown.Output{}) }
+
+// captionOf joins untrusted words, those that are empty left out.
+func captionOf(words ...string) string {
+	var out []string
+	for _, w := range words {
+		if w = named(w, captionLength); w != "" {
+			out = append(out, w)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// captionLength is the longest word of a caption, in characters.
+const captionLength = 200
+
+// optionsOf says what can be answered: "yes or no", "a / b / c".
+func optionsOf(q conversation.Question) string {
+	if q.AnswerType == "boolean" {
+		return "yes or no"
+	}
+	var out []string
+	for _, o := range q.Options {
+		out = append(out, strings.Trim(string(o.Value), `"`))
+	}
+	return strings.Join(out, " / ")
+}
+
+// decodedLen is the number of bytes that padded base64 stands for.
+func decodedLen(s string) int64 {
+	return int64(len(s)/4*3 - (len(s) - len(strings.TrimRight(s, "="))))
+}
+
+// bytesOf is [size], or nothing for nothing.
+func bytesOf(n int64) string {
+	if n <= 0 {
+		return ""
+	}
+	return size(n)
+}
+
+// presentResult is the row of a folded result: its first words and how much there is. Its parts are
+// those that the blocks were made into.
+func presentResult(blocks []conversation.Block, parts []templates.Part, isError bool) *templates.Result {
+	r := templates.Result{IsError: isError, Open: isError}
+	var lines int
+	var bytes int64
+	for _, b := range blocks {
+		text, ok := textOf(b)
+		if !ok {
+			continue
+		}
+		bytes += int64(len(text))
+		lines += strings.Count(text, "\n")
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			lines++
+		}
+		if r.First == "" {
+			r.First = firstLine(text)
+		}
+	}
+	for i := 0; r.First == "" && i < len(parts); i++ {
+		r.First = parts[i].Caption
+	}
+	if bytes > 0 {
+		r.Size = count(lines, "line", "lines") + ", " + size(bytes)
+	}
+	if r.First == "" {
+		r.First = "No output"
+	}
+	return &r
+}
+
+// textOf returns the text of a block, false if it has none.
+func textOf(b conversation.Block) (string, bool) {
+	switch b := b.(type) {
+	case conversation.Text:
+		return b.Text, true
+	case conversation.ResourceBlock:
+		if b.Text != nil {
+			return *b.Text, true
+		}
+	}
+	return "", false
+}
+
+// firstLength is the longest first line of a result's row, in characters.
+const firstLength = 100
+
+// firstLine returns the first line of text that says something, without what only a terminal reads.
+func firstLine(text string) string {
+	for text != "" {
+		line := text
+		if i := strings.IndexAny(text, "\r\n"); i >= 0 {
+			line, text = text[:i], text[i+1:]
+		} else {
+			text = ""
+		}
+		// What is longer is cut in any case, whatever sequences it begins with.
+		line, cut := cutText(line, 64*firstLength)
+		if line = named(withoutControls(line), firstLength); line != "" {
+			if cut && !strings.HasSuffix(line, "…") {
+				line += "…"
+			}
+			return line
+		}
+	}
+	return ""
+}
+
+// controls matches what a terminal obeys and does not show: sequences that ESC or a C1 control
+// begins. One that never ends loses its beginning only, so that it hides nothing.
+var controls = regexp.MustCompile(`(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]` +
+	`|(?:\x1b\]|\x{9d})[^\x07\x1b\x{9c}]*(?:\x07|\x1b\\|\x{9c})` +
+	`|(?:\x1b[PX^_]|[\x{90}\x{98}\x{9e}\x{9f}])[^\x1b\x{9c}]*(?:\x1b\\|\x{9c})` +
+	`|\x1b[ -/]*[0-~]?`)
+
+func withoutControls(s string) string { return controls.ReplaceAllString(s, "") }
+
+// rawText is what a piece says, as it stands in the log.
+func (p *piece) rawText() string {
+	switch body := p.event.Body.(type) {
+	case conversation.Request:
+		return body.Text
+	case conversation.Message:
+		return strings.Join(p.texts, "")
+	case conversation.Structured:
+		return string(body.Data)
+	case conversation.ToolResponse:
+		var out []string
+		for _, b := range p.blocks {
+			text, ok := textOf(b)
+			if !ok {
+				text = string(conversation.RawOf(b))
+			}
+			out = append(out, text)
+		}
+		return strings.Join(out, "\n\n")
+	}
+	return string(p.event.Raw)
+}

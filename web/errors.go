@@ -1,0 +1,156 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"serve-web/conversation"
+	"serve-web/templates"
+)
+
+var (
+	errForeignHost = errors.New("the request names a host that is not served")
+	errForeignSite = errors.New("another site asked")
+	errNoEntry     = errors.New("no such entry")
+	errNoFile      = errors.New("no such file")
+	errPanic       = errors.New("panic")
+)
+
+// badRequest is a parameter that cannot be understood. It is the sentence that the person reads, so
+// it repeats nothing of the request.
+type badRequest string
+
+func (b badRequest) Error() string { return string(b) }
+
+// failure is what a person is told of an error.
+type failure struct {
+	status                   int
+	heading, problem, advice string
+	// bare is for who may not see a page of ours: the answer is two sentences of plain text.
+	bare bool
+}
+
+// failures maps errors to what is answered. The first row that the error is counts; all others
+// are the last row. An error's own text is never answered: it may tell of files and systems.
+var failures = [...]struct {
+	is error
+	failure
+}{
+	{errForeignHost, failure{status: http.StatusForbidden, bare: true,
+		problem: "This server does not answer under the host name that was asked for.",
+		advice:  "Open the address that it printed when it started, or start it with --host and the name."}},
+	{errForeignSite, failure{status: http.StatusForbidden, bare: true,
+		problem: "Another site asked for this, and conversations are not for other sites.",
+		advice:  "Open the address in a tab of its own."}},
+	{conversation.ErrNotFound, failure{status: http.StatusNotFound, heading: "Not found",
+		problem: "There is no conversation of this name.",
+		advice:  "It may have been removed. The list shows those that there are."}},
+	{errNoEntry, failure{status: http.StatusNotFound, heading: "Not found",
+		problem: "The conversation has no such entry.",
+		advice:  "It may have been edited. Open the conversation to see what is there."}},
+	{errNoFile, failure{status: http.StatusNotFound, heading: "Not found",
+		problem: "There is no such file.",
+		advice:  "The page that named it may be old: load it again."}},
+	{echo.ErrNotFound, failure{status: http.StatusNotFound, heading: "Not found",
+		problem: "There is no page at this address.",
+		advice:  "Begin at the list of conversations."}},
+	{echo.ErrMethodNotAllowed, failure{status: http.StatusMethodNotAllowed, heading: "Not allowed",
+		problem: "This server only reads: it answers GET and HEAD.",
+		advice:  "Nothing was changed."}},
+	{context.Canceled, failure{status: statusGone, bare: true,
+		problem: "The request was given up.", advice: "Ask again."}},
+	{conversation.ErrUnreadable, failure{status: http.StatusInternalServerError, heading: "Cannot be read",
+		problem: "The conversation is there, but it cannot be read.",
+		advice:  "The log of the server says why."}},
+	{nil, failure{status: http.StatusInternalServerError, heading: "Something went wrong",
+		problem: "The server made a mistake with this request; all others go on.",
+		advice:  "Load the page again. The log of the server says what happened."}},
+}
+
+// statusGone is for a log: the client left before there was an answer.
+const statusGone = 499
+
+func failureOf(err error) failure {
+	var bad badRequest
+	if errors.As(err, &bad) {
+		return failure{status: http.StatusBadRequest, heading: "Bad request", problem: string(bad),
+			advice: "Correct the address, or begin at the list of conversations."}
+	}
+	for _, row := range failures {
+		if row.is == nil || errors.Is(err, row.is) {
+			return row.failure
+		}
+	}
+	panic("web: the table of failures has no last row")
+}
+
+// requestError is an error of a request that is answered in JSON.
+type requestError struct {
+	request string
+	err     error
+}
+
+func (e requestError) Error() string { return e.request + ": " + e.err.Error() }
+func (e requestError) Unwrap() error { return e.err }
+
+// fail answers with what err means, if nothing was answered yet, and logs a cause that is ours.
+func (s *Server) fail(c echo.Context, err error) {
+	f := failureOf(err)
+	if f.status >= http.StatusInternalServerError {
+		s.log.LogAttrs(c.Request().Context(), slog.LevelError, "request failed",
+			slog.String("route", c.Path()), slog.Any("error", err))
+	}
+	if c.Response().Committed {
+		return
+	}
+	// What the handler had said of its own answer does not hold for this one.
+	c.Response().Header().Set("Cache-Control", "no-store")
+	c.Response().Header().Del("Content-Disposition")
+
+	var asked requestError
+	var failed error
+	switch {
+	case f.bare:
+		failed = c.String(f.status, f.problem+"\n"+f.advice+"\n")
+	case errors.As(err, &asked):
+		failed = writeRequestError(c, f, asked.request)
+	default:
+		failed = guarded(func() error { return s.errorPage(c, f) })
+	}
+	if failed != nil && !c.Response().Committed {
+		s.log.LogAttrs(c.Request().Context(), slog.LevelError, "error page failed", slog.Any("error", failed))
+		_ = c.String(f.status, f.problem+"\n"+f.advice+"\n") // fails only if the client left
+	}
+}
+
+func (s *Server) errorPage(c echo.Context, f failure) error {
+	sums, err := s.library.List(c.Request().Context())
+	if err != nil {
+		// The page stands without the list, which is not what failed here.
+		s.log.LogAttrs(c.Request().Context(), slog.LevelWarn, "list failed", slog.Any("error", err))
+	}
+	return render(c, f.status, templates.ErrorPage{
+		Frame:   s.frame(f.heading, presentList(sums, listQuery{}, sideRows, "", s.now())),
+		Status:  f.status,
+		Heading: f.heading,
+		Problem: f.problem,
+		Advice:  f.advice,
+	})
+}
+
+// writeRequestError answers as the plugin protocol does (1.2, error).
+func writeRequestError(c echo.Context, f failure, request string) error {
+	body, err := json.Marshal(struct {
+		Request string `json:"request"`
+		Message string `json:"message"`
+	}{request, f.problem})
+	if err != nil {
+		return err
+	}
+	return c.Blob(f.status, mimeJSON, append(body, '\n'))
+}

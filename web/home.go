@@ -1,0 +1,11 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+)
+
+// home leads to the list. The redirect is not a permanent one: a browser would keep that for the
+// port, whatever is served there later.
+func home(c echo.Context) error { return c.Redirect(http.StatusFound, "/conversations") }

@@ -1,0 +1,233 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
+	"golang.org/x/text/unicode/norm"
+
+	"serve-web/conversation"
+	"serve-web/markdown"
+	"serve-web/templates"
+)
+
+const (
+	// sideRows is how many rows the list beside a conversation has at most.
+	sideRows = 200
+	// allRows is for the list's own page, which leaves nothing out.
+	allRows = -1
+	// queryBytes is the longest filter that is taken.
+	queryBytes = 1000
+)
+
+// listQuery is what a list is asked to show.
+type listQuery struct {
+	text     string // the filter as typed
+	archived bool
+}
+
+// list answers with the list of conversations.
+func (s *Server) list(c echo.Context) error {
+	q, err := parseListQuery(c)
+	if err != nil {
+		return err
+	}
+	sums, err := s.library.List(c.Request().Context())
+	if err != nil {
+		return fmt.Errorf("listing conversations: %w", err)
+	}
+	return render(c, http.StatusOK, templates.ListPage{
+		Frame: s.frame("Conversations", presentList(sums, q, allRows, "", s.now())),
+	})
+}
+
+func parseListQuery(c echo.Context) (listQuery, error) {
+	values := c.QueryParams()
+	q := listQuery{text: strings.ToValidUTF8(values.Get("q"), "\uFFFD")}
+	if len(q.text) > queryBytes {
+		return q, badRequest(fmt.Sprintf("The filter q is longer than %d bytes.", queryBytes))
+	}
+	switch values.Get("archived") {
+	case "", "0":
+	case "1":
+		q.archived = true
+	default:
+		return q, badRequest("The parameter archived is 1 or absent.")
+	}
+	return q, nil
+}
+
+// frame is what stands around every page.
+func (s *Server) frame(title string, l templates.List) templates.Frame {
+	return templates.Frame{Title: title, Workspace: s.workspace, List: l}
+}
+
+// presentList shows those of sums that q asks for, the pinned first, then by last activity, and at
+// most limit of them if it is not negative. Where the conversation current would be cut off, it
+// stands last.
+func presentList(sums []conversation.Summary, q listQuery, limit int, current string, now time.Time) templates.List {
+	l := templates.List{Query: q.text, Archived: q.archived}
+	want := folded(strings.TrimSpace(q.text))
+	var shown []conversation.Summary
+	for _, sum := range sums {
+		if sum.Archived != q.archived {
+			continue
+		}
+		l.Total++
+		if title, _ := titleOf(sum); want == "" || strings.Contains(folded(title), want) {
+			shown = append(shown, sum)
+		}
+	}
+	slices.SortFunc(shown, func(a, b conversation.Summary) int {
+		if pinned := !a.PinnedAt.IsZero(); pinned == b.PinnedAt.IsZero() {
+			if pinned {
+				return -1
+			}
+			return 1
+		}
+		// The id decides between equal times, so that a list never changes by itself.
+		return cmp.Or(activity(b).Compare(activity(a)), cmp.Compare(b.ID, a.ID))
+	})
+	if limit >= 0 && len(shown) > limit {
+		l.More = len(shown) - limit
+		i := slices.IndexFunc(shown, func(sum conversation.Summary) bool { return sum.ID == current })
+		if i >= limit {
+			shown[limit-1] = shown[i]
+		}
+		shown = shown[:limit]
+	}
+	for _, sum := range shown {
+		row := presentRow(sum, now)
+		row.Current = sum.ID == current
+		l.Rows = append(l.Rows, row)
+	}
+	return l
+}
+
+func presentRow(sum conversation.Summary, now time.Time) templates.Row {
+	title, untitled := titleOf(sum)
+	return templates.Row{
+		ID:       sum.ID,
+		Title:    title,
+		Untitled: untitled,
+		When:     presentTime(activity(sum), now),
+		Events:   count(sum.Events, "event", "events"),
+		Labels:   presentLabels(sum.Labels),
+		Pinned:   !sum.PinnedAt.IsZero(),
+		Archived: sum.Archived,
+		Expired:  expired(sum, now),
+		Problem:  markdown.Visible(sum.Problem),
+	}
+}
+
+// activity is when something last happened: a conversation can be read on without a new event, and
+// written to without being opened.
+func activity(sum conversation.Summary) time.Time {
+	last := sum.LastActivated
+	if sum.LastEvent.After(last) {
+		last = sum.LastEvent
+	}
+	if last.IsZero() {
+		return sum.Created
+	}
+	return last
+}
+
+func expired(sum conversation.Summary, now time.Time) bool {
+	return !sum.ExpiresAt.IsZero() && !sum.ExpiresAt.After(now)
+}
+
+// The longest names that pages show, in characters. They are for reading, not for data.
+const (
+	titleLength   = 300
+	requestLength = 60
+	nameLength    = 80
+)
+
+// titleOf returns what a conversation is called: its title, or the beginning of its first request,
+// or a word for neither; untitled says which.
+func titleOf(sum conversation.Summary) (title string, untitled bool) {
+	if t := named(sum.Title, titleLength); t != "" {
+		return t, false
+	}
+	if t := named(sum.FirstRequest, requestLength); t != "" {
+		return t, true
+	}
+	return "Untitled", true
+}
+
+func presentLabels(labels []conversation.Label) []string {
+	var out []string
+	for _, l := range labels {
+		word := named(l.Key, nameLength)
+		if v := named(l.Value, nameLength); v != "" {
+			word += "=" + v
+		}
+		out = append(out, word)
+	}
+	return out
+}
+
+// named makes an untrusted name fit to stand in a line of a page: one line, at most n characters,
+// nothing invisible.
+func named(s string, n int) string {
+	// Cut before the words are split: a name can be as long as a file.
+	s, cut := cutText(s, 4*n)
+	s, shorter := cutText(strings.Join(strings.Fields(s), " "), n)
+	s = markdown.Visible(s)
+	if cut || shorter {
+		s += "…"
+	}
+	return s
+}
+
+// cutText returns the first n characters of s, less those that would lose a mark on them, and
+// whether there are more.
+func cutText(s string, n int) (string, bool) {
+	last := 0 // where the last whole character began
+	for i, r := range s {
+		if n == 0 {
+			if joins(r) && last > 0 {
+				i = last
+			}
+			return s[:i], true
+		}
+		if !joins(r) {
+			last = i
+		}
+		n--
+	}
+	return s, false
+}
+
+// joins reports whether r belongs to the character before it.
+func joins(r rune) bool {
+	return unicode.In(r, unicode.M) || r == '\u200d' || r >= '\U0001f3fb' && r <= '\U0001f3ff'
+}
+
+// folded returns s as the filter compares titles: without case and accents.
+func folded(s string) string {
+	ascii := true
+	for i := range len(s) {
+		ascii = ascii && s[i] < utf8.RuneSelf
+	}
+	if ascii {
+		return strings.ToLower(s)
+	}
+	t := transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), cases.Fold())
+	out, _, err := transform.String(t, s)
+	if err != nil {
+		return strings.ToLower(s)
+	}
+	return out
+}

@@ -1,0 +1,21 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+)
+
+// routes names everything that is answered.
+func (s *Server) routes() {
+	get := func(path string, h echo.HandlerFunc) {
+		s.echo.Match([]string{http.MethodGet, http.MethodHead}, path, h)
+	}
+	get("/", home)
+	get("/conversations", s.list)
+	get("/conversations/:id", s.conversation)
+	get("/conversations/:id/events", s.readEvents)
+	get("/conversations/:id/text/:entry", s.text)
+	get("/static/:file", staticFile)
+	get("/healthz", health)
+}

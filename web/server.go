@@ -1,0 +1,82 @@
+// Package web answers HTTP. It folds what a library of conversations says into the view models of
+// the pages, and guards who may ask: host names, other sites, methods.
+//
+// It will not open files, start processes, decide who may see what of a conversation, or choose
+// tags; it changes nothing, whatever is asked.
+package web
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"serve-web/conversation"
+	"serve-web/markdown"
+)
+
+// Library is where conversations come from. Both methods may be called at the same time.
+type Library interface {
+	// List returns all conversations, archived ones included, in any order.
+	List(ctx context.Context) ([]conversation.Summary, error)
+	// Read returns a snapshot of one conversation. Its error is [conversation.ErrNotFound] where
+	// there is none.
+	Read(ctx context.Context, id string) (*conversation.Log, error)
+}
+
+// Config is what a [Server] needs.
+type Config struct {
+	Library Library
+	// Workspace is the name of what is served, as a page shows it.
+	Workspace string
+	// Version is that of the program.
+	Version string
+	// Hosts are the host names to answer to beside the names of the loopback, without port.
+	Hosts []string
+	// Logger gets one record a request, and the cause of each failure.
+	Logger *slog.Logger
+	// Now is the clock; its zone is the one that pages speak in.
+	Now func() time.Time
+}
+
+// cacheBytes bounds the memory of rendered transcripts.
+const cacheBytes = 64 << 20
+
+// Server serves the pages. It is an [http.Handler], safe for concurrent use.
+type Server struct {
+	library     Library
+	workspace   string
+	hosts       map[string]bool
+	log         *slog.Logger
+	now         func() time.Time
+	transcripts *transcripts
+	echo        *echo.Echo
+}
+
+// New returns a server. Library is required; Logger is by default silent, Now the system's clock.
+func New(c Config) *Server {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	s := &Server{
+		library:   c.Library,
+		workspace: markdown.Visible(c.Workspace),
+		hosts:     hostSet(c.Hosts),
+		log:       c.Logger,
+		now:       c.Now,
+		echo:      echo.New(),
+	}
+	s.transcripts = newTranscripts(c.Library, newPresenter(markdown.New(markdown.Config{}), c.Logger, c.Now().Location()), cacheBytes)
+	// Before the router, so that they stand before every answer, that to an unknown path included.
+	s.echo.Pre(s.answer, secure, s.checkHost, checkSite, checkMethod)
+	s.routes()
+	return s
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
