@@ -1,0 +1,101 @@
+package jp
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"serve-web/conversation"
+)
+
+// listWorkers is how many conversations are looked at side by side.
+const listWorkers = 2
+
+// List returns a summary of every conversation, the archived ones included, in the order of their
+// ids. Only files that changed since the last time are read. The error says that no conversation
+// can be listed at all, or is that of ctx.
+func (l *Library) List(ctx context.Context) ([]conversation.Summary, error) {
+	l.listing.Lock()
+	defer l.listing.Unlock()
+	ids, places, err := l.disk.all()
+	if err != nil {
+		return nil, err
+	}
+	entries := l.listed(ids, places)
+	out := make([]conversation.Summary, len(entries))
+	found := make([]bool, len(entries))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range listWorkers {
+		wg.Go(func() {
+			s := scanner{work: l.work}
+			const step = 16
+			for ctx.Err() == nil {
+				end := int(next.Add(step))
+				for i := end - step; i < min(end, len(entries)); i++ {
+					out[i], found[i] = l.listOne(entries[i], places[ids[i]], &s)
+				}
+				if end >= len(entries) {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	n := 0
+	for i := range out {
+		if found[i] {
+			out[n] = out[i]
+			n++
+		}
+	}
+	return out[:n], nil
+}
+
+// listOne returns a conversation's summary. It reports false if it is gone.
+func (l *Library) listOne(e *entry, places []place, s *scanner) (conversation.Summary, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for range 3 {
+		if st, ok := l.disk.look(places); ok {
+			summary, err := l.summarize(e, st, s)
+			if !errors.Is(err, errMoved) {
+				return summary, true
+			}
+		}
+		l.disk.distrust()
+		var err error
+		if places, err = l.disk.find(e.id); err != nil || len(places) == 0 {
+			break
+		}
+	}
+	return conversation.Summary{}, false
+}
+
+// listed returns the entries of ids, and forgets those of conversations that are gone.
+func (l *Library) listed(ids []string, places map[string][]place) []*entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := make([]*entry, len(ids))
+	for i, id := range ids {
+		e := l.entries[id]
+		if e == nil {
+			e = &entry{id: id, load: make(chan struct{}, 1)}
+			l.entries[id] = e
+		}
+		out[i] = e
+	}
+	if len(l.entries) > len(ids) {
+		for id, e := range l.entries {
+			if places[id] == nil {
+				l.drop(e)
+				delete(l.entries, id)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,430 @@
+package jp
+
+import (
+	"bytes"
+	"container/list"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"serve-web/conversation"
+)
+
+// entry is what the library remembers of one conversation.
+type entry struct {
+	id string
+
+	mu       sync.Mutex // guards what a summary is made of
+	summary  conversation.Summary
+	of       state // that summary was made of; the zero state if it has to be made
+	metadata metadata
+	metaKey  fileKey
+	scan     scan
+	scanKey  fileKey
+
+	load  chan struct{} // holds a token while somebody reads the log
+	kept  atomic.Pointer[kept]
+	place *list.Element // in Library.kept; guarded by Library.mu
+
+	verify *time.Timer // guarded by Library.mu
+	doubt  atomic.Bool // what is kept was found to be untrue
+}
+
+// kept is a log and what it was made of.
+type kept struct {
+	log     *conversation.Log
+	of      state
+	stream  *stream
+	names   conversation.Names
+	baseKey fileKey
+	base    string // a sentence about the base configuration; empty if it could be read
+}
+
+// errMoved says that a file went away between looking and opening.
+var errMoved = errors.New("moved while it was read")
+
+// Read returns the conversation as it is now. As long as nothing changed it returns the same
+// pointer, without opening a file; what it returns never changes. The error is
+// [conversation.ErrNotFound], [conversation.ErrUnreadable] or that of ctx: what is broken in a
+// file is said in the log instead.
+func (l *Library) Read(ctx context.Context, id string) (*conversation.Log, error) {
+	for try := 0; ; try++ {
+		log, err := l.read(ctx, id)
+		if !errors.Is(err, errMoved) {
+			return log, err
+		}
+		if try == 3 {
+			return nil, fmt.Errorf("conversation %s: %w: %w", id, conversation.ErrUnreadable, err)
+		}
+		l.disk.distrust()
+	}
+}
+
+func (l *Library) read(ctx context.Context, id string) (*conversation.Log, error) {
+	places, err := l.disk.find(id)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", conversation.ErrUnreadable, err)
+	}
+	if len(places) == 0 {
+		return nil, fmt.Errorf("conversation %q: %w", id, conversation.ErrNotFound)
+	}
+	e := l.entry(id)
+	select {
+	case e.load <- struct{}{}:
+		defer func() { <-e.load }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	st, ok := l.disk.look(places)
+	if !ok {
+		return nil, errMoved
+	}
+	k := e.kept.Load()
+	if k != nil && k.of == st && !e.doubt.Load() {
+		l.keep(e, k)
+		return k.log, nil
+	}
+	return l.make(e, k, st)
+}
+
+// entry returns what is remembered of a conversation that is known to exist.
+func (l *Library) entry(id string) *entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.entries[id]
+	if e == nil {
+		e = &entry{id: id, load: make(chan struct{}, 1)}
+		l.entries[id] = e
+	}
+	return e
+}
+
+// make reads what differs from k, which may be nil. The caller holds e.load.
+func (l *Library) make(e *entry, k *kept, st state) (*conversation.Log, error) {
+	n := &kept{}
+	if k != nil {
+		*n = *k
+	}
+	if err := l.loadStream(e, n, &st); err != nil {
+		return nil, err
+	}
+	if err := l.loadNames(n, &st); err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	e.scan, e.scanKey = n.stream.scan(), n.stream.key
+	summary, err := l.summarize(e, st, nil)
+	if e.of != (state{}) {
+		st = e.of // with the metadata file that was really opened
+	}
+	e.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if n.base != "" {
+		summary.Problem = join(summary.Problem, n.base)
+	}
+	n.of = st
+	n.log = &conversation.Log{Summary: summary, Names: n.names, Events: n.stream.events, Hashes: n.stream.hashes}
+	if n.stream.problem != "" {
+		n.log.Problem = l.sentence(st.stream.place, eventsName, st.stream.events, n.stream.problem)
+	}
+	n.log.Version = version(st, n.log.Position())
+	e.doubt.Store(false)
+	l.keep(e, n)
+	if n.stream.unproven {
+		l.verifyLater(e)
+	}
+	return n.log, nil
+}
+
+// sentence says what is wrong with a file: what its stamp says if that is enough, or its path and
+// the end of a sentence.
+func (l *Library) sentence(p place, name string, at stamp, end string) string {
+	if s := l.disk.problem(p, name, at); s != "" {
+		return s
+	}
+	return fmt.Sprintf("%s %s.", l.disk.path(p, name), end)
+}
+
+// version names everything that a log was made of: the files, and the bytes of its elements, which
+// may turn out to be others than was thought.
+func version(st state, at conversation.Position) string {
+	h := sha256.Sum256(fmt.Appendf(nil, "%+v %s", st, at))
+	return fmt.Sprintf("%x", h[:12])
+}
+
+func (l *Library) loadStream(e *entry, n *kept, st *state) error {
+	f := &st.stream
+	key := fileKey{f.place.root, f.events}
+	if n.stream != nil && n.stream.key == key && !e.doubt.Load() {
+		return nil
+	}
+	if l.disk.problem(f.place, eventsName, f.events) != "" {
+		if f.events.kind == denied {
+			return unreadable(l.disk.path(f.place, eventsName), fs.ErrPermission)
+		}
+		n.stream = &stream{key: key, problem: "cannot be read"}
+		return nil
+	}
+	file, at, err := l.disk.open(f.place, eventsName)
+	if isMoved(err) {
+		return errMoved
+	}
+	if err != nil {
+		return unreadable(l.disk.path(f.place, eventsName), err)
+	}
+	defer file.Close()
+	f.events, key.at = at, at
+	var s *stream
+	if n.stream != nil && !e.doubt.Load() {
+		s, err = readOn(file, key, n.stream, l.seed, l.work)
+	}
+	if s == nil {
+		if s, err = readWhole(file, key, n.stream, l.seed, l.work); err != nil {
+			return unreadable(l.disk.path(f.place, eventsName), err)
+		}
+	}
+	// JP renames a new file into place; who writes into the old one may have done so meanwhile.
+	if fi, err := file.Stat(); err != nil || stampOf(fi) != at {
+		return errMoved
+	}
+	n.stream = s
+	return nil
+}
+
+// isMoved reports whether a file that was just seen is not there, or is another kind of file.
+func isMoved(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotRegular) || errors.Is(err, fs.ErrClosed)
+}
+
+// loadNames reads who answers before the first event says otherwise (5.2). Older logs have no base
+// configuration: there the first event is one.
+func (l *Library) loadNames(n *kept, st *state) error {
+	f := &st.stream
+	if key := (fileKey{f.place.root, f.base}); n.baseKey == key && n.log != nil {
+		return nil
+	}
+	n.names, n.base = conversation.Names{}, ""
+	if f.base.kind != absent {
+		if n.base = l.disk.problem(f.place, baseName, f.base); n.base == "" {
+			file, at, err := l.disk.open(f.place, baseName)
+			if isMoved(err) {
+				return errMoved
+			}
+			var b []byte
+			if err == nil {
+				f.base = at
+				b, err = readAll(file, at.size, l.work)
+				file.Close()
+			}
+			switch {
+			case err != nil:
+				n.base = l.sentence(f.place, baseName, f.base, "cannot be read: "+cause(err).Error())
+			case jsontext.Value(b).Kind() != '{' || !jsontext.Value(b).IsValid(tolerant):
+				n.base = l.sentence(f.place, baseName, f.base, "is not a JSON object, so who answered is not known")
+			default:
+				n.names = n.names.Apply(bytes.TrimSpace(b))
+			}
+		}
+	}
+	n.baseKey = fileKey{f.place.root, f.base}
+	return nil
+}
+
+// summarize makes e's summary, reading what changed. Without a scanner the log has been read
+// already. The caller holds e.mu.
+func (l *Library) summarize(e *entry, st state, s *scanner) (conversation.Summary, error) {
+	if s != nil && e.of == st {
+		return e.summary, nil
+	}
+	var problems []string
+	if st.note != "" {
+		problems = append(problems, st.note)
+	}
+
+	again := false // a file was refused: look once more the next time
+	m := &st.meta
+	if key := (fileKey{m.place.root, m.metadata}); e.metaKey != key || key.at.kind != regular {
+		e.metadata = metadata{problem: "cannot be read"}
+		if l.disk.problem(m.place, metadataName, m.metadata) == "" {
+			file, at, err := l.disk.open(m.place, metadataName)
+			if isMoved(err) {
+				return conversation.Summary{}, errMoved
+			}
+			var b []byte
+			if err == nil {
+				m.metadata = at
+				b, err = readAll(file, at.size, l.work)
+				file.Close()
+			}
+			if again = err != nil; again {
+				e.metadata.problem = "cannot be read: " + cause(err).Error()
+			} else {
+				e.metadata = decodeMetadata(b)
+			}
+		}
+		e.metaKey = fileKey{m.place.root, m.metadata}
+	}
+	if e.metadata.problem != "" {
+		problems = append(problems, l.sentence(m.place, metadataName, m.metadata, e.metadata.problem))
+	}
+	title := e.metadata.title
+	if strings.TrimSpace(title) == "" {
+		title = ""
+	}
+
+	f := &st.stream
+	if key := (fileKey{f.place.root, f.events}); s != nil && (e.scanKey != key || title == "" && !e.scan.hasFirst || key.at.kind != regular) {
+		e.scan = scan{problem: "cannot be read"}
+		if l.disk.problem(f.place, eventsName, f.events) == "" {
+			file, at, err := l.disk.open(f.place, eventsName)
+			if isMoved(err) {
+				return conversation.Summary{}, errMoved
+			}
+			if err == nil {
+				f.events = at
+				e.scan, err = s.scan(file, at.size, title == "")
+				file.Close()
+			}
+			if err != nil {
+				again = true
+				e.scan.problem = "cannot be read: " + cause(err).Error()
+			}
+		}
+		e.scanKey = fileKey{f.place.root, f.events}
+	}
+	if e.scan.problem != "" {
+		problems = append(problems, l.sentence(f.place, eventsName, f.events, e.scan.problem))
+	}
+
+	e.summary = conversation.Summary{
+		ID:            e.id,
+		Title:         title,
+		Created:       created(e.id),
+		LastActivated: e.metadata.activated,
+		LastEvent:     e.scan.last,
+		PinnedAt:      e.metadata.pinned,
+		ArchivedAt:    e.metadata.archived,
+		ExpiresAt:     e.metadata.expires,
+		Archived:      st.archived,
+		Labels:        e.metadata.labels,
+		Events:        e.scan.events,
+		Presence:      st.presence,
+		Problem:       strings.Join(problems, " "),
+	}
+	if title == "" {
+		e.summary.FirstRequest = e.scan.first
+	}
+	e.of = st
+	if again {
+		e.of, e.metaKey, e.scanKey = state{}, fileKey{}, fileKey{}
+	}
+	return e.summary, nil
+}
+
+func join(a, b string) string { return strings.TrimSpace(a + " " + b) }
+
+// keep makes k what e remembers, and lets go of the logs read longest ago if there are too many.
+func (l *Library) keep(e *entry, k *kept) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if old := e.kept.Swap(k); old != nil && e.place != nil {
+		l.bytes -= old.stream.cost
+	}
+	l.bytes += k.stream.cost
+	if e.place == nil {
+		e.place = l.kept.PushFront(e)
+	} else {
+		l.kept.MoveToFront(e.place)
+	}
+	for l.bytes > l.budget && l.kept.Len() > 1 {
+		l.drop(l.kept.Back().Value.(*entry))
+	}
+}
+
+// drop lets go of e's log. The caller holds l.mu.
+func (l *Library) drop(e *entry) {
+	if e.place == nil {
+		return
+	}
+	l.kept.Remove(e.place)
+	e.place = nil
+	if k := e.kept.Swap(nil); k != nil {
+		l.bytes -= k.stream.cost
+	}
+}
+
+// verifyLater compares, after a while and off everybody's way, what was taken for granted when e's
+// log was read on. Appends that come meanwhile are covered by the same comparison.
+func (l *Library) verifyLater(e *entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.verify != nil || l.closed {
+		return
+	}
+	l.verifying.Add(1)
+	e.verify = time.AfterFunc(l.verifyAfter, func() {
+		defer l.verifying.Done()
+		again := l.prove(e)
+		l.mu.Lock()
+		e.verify = nil
+		l.mu.Unlock()
+		if again {
+			l.verifyLater(e)
+		}
+	})
+}
+
+// prove compares e's log with the file. It reports true if the file is already another one, so that
+// nothing can be said yet.
+func (l *Library) prove(e *entry) (again bool) {
+	k := e.kept.Load()
+	if k == nil || !k.stream.unproven || e.doubt.Load() {
+		return false
+	}
+	f, at, err := l.disk.open(k.of.stream.place, eventsName)
+	if err != nil {
+		return false // whoever reads next sees what became of it
+	}
+	defer f.Close()
+	if at != k.stream.key.at {
+		return true
+	}
+	ok, err := k.stream.proves(f, l.seed, l.work)
+	if err != nil {
+		return false
+	}
+	if !ok {
+		e.doubt.Store(true)
+		l.watch.wake(e.id)
+		return false
+	}
+	e.load <- struct{}{}
+	defer func() { <-e.load }()
+	now := e.kept.Load()
+	if now == nil {
+		return false
+	}
+	if now.stream != k.stream {
+		return now.stream.unproven // read on again meanwhile
+	}
+	proven := *now
+	s := *now.stream
+	s.unproven = false
+	proven.stream = &s
+	l.mu.Lock()
+	if e.place != nil {
+		e.kept.Store(&proven)
+	}
+	l.mu.Unlock()
+	return false
+}
