@@ -100,6 +100,9 @@ type Entry struct {
 	Result *Result
 	// Note is a sentence in place of content, for unknown and broken entries.
 	Note string
+	// Text is the address of all that the entry says, as plain text; empty where the page need not
+	// offer it.
+	Text string
 }
 
 // Result is the one line that a folded result shows.
