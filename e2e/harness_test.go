@@ -175,9 +175,6 @@ func (s *server) stop() {
 	})
 }
 
-// port is the port that the server took.
-func (s *server) port() string { return s.URL[strings.LastIndexByte(s.URL, ':')+1:] }
-
 // answer asks for path without a browser and without following redirects; the body is read.
 func (s *server) answer(path string) (*http.Response, string) {
 	s.t.Helper()
@@ -464,14 +461,20 @@ func (p *tab) checkFit(name string) {
 	}
 }
 
-// checkStill fails the test if anything moved by itself since the page began to load.
+// checkStill fails the test if anything moved by itself once the page was there. While it arrives the
+// browser may draw half a row, and then the whole: all such moves together must stay invisible.
 func (p *tab) checkStill(name string) {
 	p.t.Helper()
 	shifts := p.eval(`() => new Promise(done => {
-		const seen = [];
+		const seen = [], box = r => [r.x, r.y, r.width, r.height].map(Math.round).join(' ');
 		new PerformanceObserver(list => seen.push(...list.getEntries())).observe({ type: 'layout-shift', buffered: true });
-		requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(seen.filter(s => !s.hadRecentInput).map(
-			s => s.value.toFixed(4) + ' ' + s.sources.map(x => x.node && (x.node.outerHTML || x.node.textContent).slice(0, 100)).join(' | '))))));
+		requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => {
+			const there = performance.getEntriesByType('navigation')[0].domContentLoadedEventStart;
+			const moved = seen.filter(s => !s.hadRecentInput), arriving = moved.filter(s => s.startTime < there);
+			const bad = arriving.reduce((sum, s) => sum + s.value, 0) > 0.005 ? moved : moved.filter(s => s.startTime >= there);
+			done(bad.map(s => s.value.toFixed(5) + ' at ' + Math.round(s.startTime) + ' of ' + Math.round(there) + ' ms' +
+				s.sources.map(x => '\n    ' + box(x.previousRect) + ' to ' + box(x.currentRect) + ' ' + (x.node && (x.node.outerHTML || x.node.textContent).slice(0, 100))).join('')));
+		})));
 	})`)
 	for _, s := range shifts.([]any) {
 		p.t.Errorf("%s: layout shift: %v", name, s)

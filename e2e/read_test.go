@@ -250,7 +250,7 @@ func TestDirections(t *testing.T) {
 	if !strings.Contains(page, "[U+202E]") {
 		t.Error("the character that turns the direction around is not shown as a mark")
 	}
-	if !strings.Contains(page, "👩‍👩‍👧‍👦") || !strings.Contains(page, "می‌خواهم") {
+	if !strings.Contains(page, "👩\u200d👩\u200d👧\u200d👦") || !strings.Contains(page, "می\u200cخواهم") {
 		t.Error("joined characters were taken apart")
 	}
 }
