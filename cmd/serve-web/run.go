@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"serve-web/demo"
+	"serve-web/source/jp"
+	"serve-web/web"
+)
+
+// run does what args say and returns when that is done: for a server, when ctx ends or the process
+// is told to stop. Its error is one sentence; see [status]. It reads nothing from stdin.
+func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
+	o, err := parse(args)
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		_, err = io.WriteString(stdout, help)
+		return err
+	case err != nil:
+		return err
+	case o.version:
+		_, err = fmt.Fprintln(stdout, "serve-web", programVersion())
+		return err
+	}
+	addr, err := o.address()
+	if err != nil {
+		return err
+	}
+	if o.health {
+		return checkHealth(ctx, addr)
+	}
+	return serve(ctx, o, addr, stdout, stderr)
+}
+
+func serve(ctx context.Context, o options, addr netip.AddrPort, stdout, stderr io.Writer) (err error) {
+	// From here on a signal ends the function, not the process: the demo's files must go. A second
+	// one ends the process.
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+
+	// The text handler quotes what is not printable.
+	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.Level(o.logLevel)}))
+	source := jp.Config{Dir: o.dir, UserData: jp.UserDataDir(os.Getenv), Logger: logger}
+	if o.demo {
+		dir, end, err := startDemo(ctx, logger)
+		if err != nil {
+			return err
+		}
+		defer end()
+		source.Dir, source.UserData = dir, ""
+	}
+	library, err := jp.Open(source)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, library.Close()) }()
+	workspace := library.Workspace()
+	if o.demo {
+		workspace = "demo"
+	}
+
+	listener, err := net.Listen("tcp", addr.String())
+	if err != nil {
+		return listenError(addr, err)
+	}
+	server := newServer(web.New(web.Config{
+		Library:   library,
+		Workspace: workspace,
+		Version:   programVersion(),
+		Hosts:     append(o.hosts, addr.Addr().String()),
+		Logger:    logger,
+	}), logger)
+	url := "http://" + listener.Addr().String()
+	if _, err := fmt.Fprintln(stdout, "Serving at", url); err != nil {
+		listener.Close()
+		return fmt.Errorf("nobody can be told the address: %w", err)
+	}
+	if o.open {
+		go func() {
+			if err := openBrowser(url); err != nil {
+				logger.Warn("the browser could not be opened", "url", url, "error", err)
+			}
+		}()
+	}
+	return serveUntil(ctx, server, listener)
+}
+
+// startDemo lays the sample workspace into a temporary directory, and lets it go on there until end
+// is called, which removes the directory.
+func startDemo(ctx context.Context, logger *slog.Logger) (dir string, end func(), err error) {
+	dir, err = os.MkdirTemp("", "serve-web-demo-")
+	if err != nil {
+		return "", nil, fmt.Errorf("there is no place for the demo: %w", err)
+	}
+	if err := demo.Write(dir, time.Now()); err != nil {
+		os.RemoveAll(dir)
+		return "", nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	played := make(chan struct{})
+	go func() {
+		defer close(played)
+		if err := demo.Play(ctx, dir); err != nil {
+			logger.Warn("the demo stands still", "error", err)
+		}
+	}()
+	return dir, func() {
+		cancel()
+		<-played // it must not write anew what is removed
+		os.RemoveAll(dir)
+	}, nil
+}
+
+// newServer returns a server that a client cannot hold up, and that ends what it is doing when it
+// is shut down. Writing has no limit here: a stream is open for hours, and sets its own.
+func newServer(h http.Handler, logger *slog.Logger) *http.Server {
+	base, cancel := context.WithCancel(context.Background())
+	s := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+		// Every answer is the handler's, behind its check of the host name.
+		DisableGeneralOptionsHandler: true,
+	}
+	s.RegisterOnShutdown(cancel)
+	return s
+}
+
+// serveUntil serves until ctx ends, and then ends every connection within a second.
+func serveUntil(ctx context.Context, s *http.Server, l net.Listener) error {
+	failed := make(chan error, 1)
+	go func() { failed <- s.Serve(l) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("the server broke down: %w", err)
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if s.Shutdown(grace) != nil {
+		// A connection that a browser opened in advance counts as busy for some seconds.
+		s.Close()
+	}
+	return nil
+}
+
+// listenError says why addr cannot be had, and what to do.
+func listenError(addr netip.AddrPort, err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("port %d of %s is in use: take another with --port, or any with --port 0", addr.Port(), addr.Addr())
+	}
+	if se := (*os.SyscallError)(nil); errors.As(err, &se) {
+		err = se.Err // without the address again
+	}
+	return fmt.Errorf("it cannot listen on %s: %w", addr, err)
+}
+
+// checkHealth asks the server at addr whether it is well.
+func checkHealth(ctx context.Context, addr netip.AddrPort) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr.String()+"/healthz", nil)
+	if err != nil {
+		return err
+	}
+	// No proxy: the address is this machine's.
+	answer, err := (&http.Client{Transport: &http.Transport{}}).Do(req)
+	if err != nil {
+		return fmt.Errorf("no server answers at %s", addr)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("the server at %s is not well: it answers %s", addr, answer.Status)
+	}
+	return nil
+}
+
+// version is set by the linker, as the Makefile does; otherwise Go's own record counts.
+var version string
+
+func programVersion() string {
+	if version != "" {
+		return version
+	}
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
+		return b.Main.Version
+	}
+	return "unknown"
+}
