@@ -19,7 +19,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## build and serve the workspace here, or at DIR=…, or else the demo (ARGS="--port 0 …")
-	@dir='$(DIR)'; at=$$PWD; \
+	@dir='$(patsubst ~/%,$(HOME)/%,$(DIR))'; at=$$PWD; \
 	while [ ! -d "$$at/.jp" ] && [ "$$at" != / ]; do at=$$(dirname "$$at"); done; \
 	if [ -n "$$dir" ]; then exec $(BIN) $(ARGS) "$$dir"; \
 	elif [ -d "$$at/.jp" ]; then exec $(BIN) $(ARGS); \
