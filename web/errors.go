@@ -35,6 +35,8 @@ type failure struct {
 	bare bool
 }
 
+func (f failure) String() string { return f.problem + "\n" + f.advice + "\n" }
+
 // failures maps errors to what is answered. The first row that the error is counts; all others
 // are the last row. An error's own text is never answered: it may tell of files and systems.
 var failures = [...]struct {
@@ -116,7 +118,7 @@ func (s *Server) fail(c echo.Context, err error) {
 	var failed error
 	switch {
 	case f.bare:
-		failed = c.String(f.status, f.problem+"\n"+f.advice+"\n")
+		failed = blob(c, f.status, mimeText, []byte(f.String()))
 	case errors.As(err, &asked):
 		failed = writeRequestError(c, f, asked.request)
 	default:
@@ -124,7 +126,7 @@ func (s *Server) fail(c echo.Context, err error) {
 	}
 	if failed != nil && !c.Response().Committed {
 		s.log.LogAttrs(c.Request().Context(), slog.LevelError, "error page failed", slog.Any("error", failed))
-		_ = c.String(f.status, f.problem+"\n"+f.advice+"\n") // fails only if the client left
+		_ = blob(c, f.status, mimeText, []byte(f.String())) // fails only if the client left
 	}
 }
 
@@ -152,5 +154,5 @@ func writeRequestError(c echo.Context, f failure, request string) error {
 	if err != nil {
 		return err
 	}
-	return c.Blob(f.status, mimeJSON, append(body, '\n'))
+	return blob(c, f.status, mimeJSON, append(body, '\n'))
 }

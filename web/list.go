@@ -184,7 +184,7 @@ func named(s string, n int) string {
 	// Cut before the words are split: a name can be as long as a file.
 	s, cut := cutText(s, 4*n)
 	s, shorter := cutText(strings.Join(strings.Fields(s), " "), n)
-	s = markdown.Visible(s)
+	s = markdown.Visible(strings.TrimRight(s, " "))
 	if cut || shorter {
 		s += "…"
 	}

@@ -1,0 +1,62 @@
+package web
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/fnv"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"serve-web/conversation"
+)
+
+// Route is one line of routes.go.
+type Route struct{ Method, Path string }
+
+// Routes lists what the server answers.
+func (s *Server) Routes() []Route {
+	var out []Route
+	for _, r := range s.echo.Routes() {
+		out = append(out, Route{r.Method, r.Path})
+	}
+	return out
+}
+
+// Renders counts the entries that the server has rendered.
+func (s *Server) Renders() int64 { return s.transcripts.presenter.renders.Load() }
+
+// Cached returns how many transcripts the server holds, and bounds their memory from now on.
+func (s *Server) Cached(budget int64) int {
+	s.transcripts.mu.Lock()
+	defer s.transcripts.mu.Unlock()
+	s.transcripts.budget = budget
+	return len(s.transcripts.slots)
+}
+
+// ParseID is parseID.
+func ParseID(s string) (id string, canonical, ok bool) { return parseID(s) }
+
+// LogOf makes the log of a conversation from a JSON array of events.
+func LogOf(tb testing.TB, id string, events []byte) *conversation.Log {
+	tb.Helper()
+	var raws []jsontext.Value
+	if err := json.Unmarshal(events, &raws); err != nil {
+		tb.Fatalf("events of the test: %v", err)
+	}
+	return logOf(id, raws)
+}
+
+func logOf(id string, raws []jsontext.Value) *conversation.Log {
+	log := &conversation.Log{Summary: conversation.Summary{ID: id, Events: len(raws)}}
+	hash := fnv.New64a()
+	for i, raw := range raws {
+		log.Events = append(log.Events, conversation.Decode(i, bytes.Clone(raw)))
+		_ = binary.Write(hash, binary.LittleEndian, uint32(len(raw)))
+		hash.Write(raw)
+		log.Hashes = append(log.Hashes, uint32(hash.Sum64()))
+	}
+	log.Version = log.Position().String()
+	return log
+}

@@ -1,0 +1,150 @@
+package web_test
+
+import (
+	"fmt"
+	"io"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"serve-web/conversation"
+)
+
+var rowPattern = regexp.MustCompile(`<li data-id="([^"]*)"`)
+
+// rows returns the ids that a list page shows, in order.
+func rows(t *testing.T, page string) []string {
+	t.Helper()
+	var ids []string
+	for _, m := range rowPattern.FindAllStringSubmatch(page, -1) {
+		ids = append(ids, m[1])
+	}
+	return ids
+}
+
+func listed(t *testing.T, sums []conversation.Summary, query string) []string {
+	t.Helper()
+	lib := newLibrary()
+	lib.more = sums
+	return rows(t, body(t, ask(newServer(lib, io.Discard), "GET", "/conversations"+query)))
+}
+
+func TestOrderOfList(t *testing.T) {
+	at := func(hours int) time.Time { return now.Add(-time.Duration(hours) * time.Hour) }
+	sums := []conversation.Summary{
+		{ID: "1", LastActivated: at(10)},
+		{ID: "2", LastActivated: at(9)},
+		{ID: "3", LastActivated: at(20), PinnedAt: at(50)}, // 8.10: pinned first
+		{ID: "4", LastActivated: at(30), LastEvent: at(1)}, // written to since
+		{ID: "5", LastActivated: at(19), PinnedAt: at(60)},
+		{ID: "6", Created: at(5)}, // nothing else known
+		{ID: "7", LastActivated: at(9)},
+		{ID: "8", LastActivated: at(1), Archived: true},
+		{ID: "9"},
+	}
+	if d := cmp.Diff([]string{"5", "3", "4", "6", "7", "2", "1", "9"}, listed(t, sums, "")); d != "" {
+		t.Errorf("list (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]string{"8"}, listed(t, sums, "?archived=1")); d != "" {
+		t.Errorf("archive (-want +got):\n%s", d)
+	}
+}
+
+func TestFilter(t *testing.T) {
+	sums := []conversation.Summary{
+		{ID: "1", Title: "Über den Driver"},
+		{ID: "2", Title: "ÉCOLE à Paris"},
+		{ID: "3", Title: "İstanbul"},
+		{ID: "4", Title: "Straße"},
+		{ID: "5", FirstRequest: "Please fix\nthe   driver"},
+		{ID: "6"},
+		{ID: "7", Title: "日本語の設計"},
+		{ID: "8", Title: "Ελληνικά"},
+		{ID: "9", Title: "100% <b>"},
+	}
+	all := len(sums)
+	for query, want := range map[string][]string{
+		"driver":         {"5", "1"},
+		"  DRIVER ":      {"5", "1"},
+		"uber":           {"1"},
+		"über":           {"1"},
+		"u\u0308ber":     {"1"},
+		"ecole a":        {"2"},
+		"istanbul":       {"3"},
+		"strasse":        {"4"},
+		"STRASSE":        {"4"},
+		"fix the driver": {"5"}, // as it is shown, not as it was written
+		"untitled":       {"6"}, // 4.6: the placeholder is found too
+		"設計":             {"7"},
+		"ΕΛΛΗΝΙΚΑ":       {"8"},
+		"% <":            {"9"},
+		"17251488":       nil, // 4.6: never the id
+		"no such title":  nil,
+		"\xff":           nil,
+		"driver\u202e":   nil,
+		`"><script>x`:    nil,
+		"\u0301":         {"9", "8", "7", "6", "5", "4", "3", "2", "1"}, // nothing is left to look for
+		"":               {"9", "8", "7", "6", "5", "4", "3", "2", "1"},
+		" \t":            {"9", "8", "7", "6", "5", "4", "3", "2", "1"},
+	} {
+		if d := cmp.Diff(want, listed(t, sums, "?q="+url.QueryEscape(query))); d != "" {
+			t.Errorf("filter %q (-want +got):\n%s", query, d)
+		}
+	}
+	if n := len(listed(t, sums, "")); n != all {
+		t.Errorf("list without filter = %d rows, want %d", n, all)
+	}
+}
+
+func TestTitles(t *testing.T) {
+	long := strings.Repeat("word ", 100)
+	for _, test := range []struct {
+		sum  conversation.Summary
+		want string
+	}{
+		{conversation.Summary{Title: "A <b> & \u202eC"}, `dir="auto">A &lt;b&gt; &amp; [U+202E]C</a>`},
+		{conversation.Summary{Title: " \n", FirstRequest: "Fix\n it"}, `class="title untitled" href="/conversations/1" dir="auto">Fix it</a>`},
+		{conversation.Summary{FirstRequest: long}, `>` + strings.TrimSpace(strings.Repeat("word ", 12)) + `…</a>`},
+		{conversation.Summary{}, `>Untitled</a>`},
+		{conversation.Summary{Title: strings.Repeat("x", 5000)}, ">" + strings.Repeat("x", 300) + "…</a>"},
+		{conversation.Summary{Title: "e" + strings.Repeat("\u0301", 5000)}, "</a>"},
+		{conversation.Summary{Events: 1204}, ">1,204 events<"},
+		{conversation.Summary{Events: 1}, ">1 event<"},
+		{conversation.Summary{Labels: []conversation.Label{{Key: "k", Value: "v"}, {Key: "bare"}}}, ">k=v</span>"},
+		{conversation.Summary{ExpiresAt: now.Add(-time.Second)}, "expired"},
+		{conversation.Summary{PinnedAt: now}, "pinned"},
+		{conversation.Summary{Problem: "The file metadata.json is not JSON."}, "The file metadata.json is not JSON."},
+	} {
+		lib := newLibrary()
+		test.sum.ID = "1"
+		lib.more = []conversation.Summary{test.sum}
+		if b := body(t, ask(newServer(lib, io.Discard), "GET", "/conversations")); !strings.Contains(b, test.want) {
+			t.Errorf("list of %.100v has no %q:\n%s", test.sum, test.want, b)
+		}
+	}
+}
+
+// TestSideList: the list beside a conversation is bounded and has that conversation in any case.
+func TestSideList(t *testing.T) {
+	log := kinds(t)
+	log.Summary.PinnedAt = time.Time{}
+	lib := newLibrary(log)
+	for i := range 300 {
+		lib.more = append(lib.more, conversation.Summary{ID: fmt.Sprint(i + 1), LastActivated: now})
+	}
+	b := body(t, ask(newServer(lib, io.Discard), "GET", "/conversations/"+conv))
+	got := rows(t, b)
+	if len(got) != 200 || got[199] != conv || !strings.Contains(b, "101 more") {
+		t.Errorf("side list = %d rows, the last %s, want 200 that end with %s, and 101 more", len(got), got[len(got)-1], conv)
+	}
+	if n := strings.Count(b, `aria-current="page"`); n != 1 {
+		t.Errorf("rows marked as the current page = %d, want 1", n)
+	}
+	if got := rows(t, body(t, ask(newServer(lib, io.Discard), "GET", "/conversations"))); len(got) != 301 {
+		t.Errorf("list page = %d rows, want all 301", len(got))
+	}
+}
