@@ -1,4 +1,3 @@
-# syntax=docker/dockerfile:1
 FROM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
@@ -11,7 +10,6 @@ RUN make build VERSION="$VERSION"
 FROM scratch
 COPY --from=build /src/bin/serve-web /serve-web
 USER 65532:65532
-EXPOSE 3000
 HEALTHCHECK --interval=30s --timeout=3s --start-period=2s CMD ["/serve-web", "--health"]
 ENTRYPOINT ["/serve-web"]
 CMD ["/workspace"]
