@@ -51,7 +51,7 @@ lint: node_modules/.package-lock.json
 	@files=$$(git ls-files -z '*.go' | xargs -0 gofmt -l) && [ -z "$$files" ] || { echo "not formatted (gofmt -w): $$files" >&2; exit 1; }
 	$(GO) vet ./...
 	$(TOOL) staticcheck ./...
-	$(TOOL) templ generate -check -path templates
+	$(TOOL) templ generate -check
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 	npx --no-install dockerfile-utils lint Dockerfile
