@@ -1,0 +1,149 @@
+package markdown
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// builder writes markup that is balanced by construction: what is started is ended, text is
+// escaped, and at the cap it stops and still ends what is open. It writes the exact form that the
+// sanitiser writes, so that sanitising a built page changes nothing.
+type builder struct {
+	b    []byte
+	open []string // "" stands for an element that was left out
+	max  int
+	full bool
+}
+
+// start opens an element; attrs is empty or made by [attr] and constants.
+func (w *builder) start(tag, attrs string) {
+	if w.full || len(w.b)+len(tag)+len(attrs)+2 > w.max {
+		w.full = true
+		tag = ""
+	} else {
+		w.tag(tag, attrs)
+	}
+	w.open = append(w.open, tag)
+}
+
+// end closes the element that was opened last.
+func (w *builder) end() {
+	tag := w.open[len(w.open)-1]
+	w.open = w.open[:len(w.open)-1]
+	if tag != "" {
+		w.b = append(append(append(w.b, "</"...), tag...), '>')
+	}
+}
+
+// void writes an element without content.
+func (w *builder) void(tag, attrs string) {
+	if w.full || len(w.b)+len(tag)+len(attrs)+2 > w.max {
+		w.full = true
+		return
+	}
+	w.tag(tag, attrs)
+}
+
+func (w *builder) tag(tag, attrs string) {
+	w.b = append(append(append(append(w.b, '<'), tag...), attrs...), '>')
+}
+
+// element writes an element around a short text.
+func (w *builder) element(tag, attrs, text string) {
+	w.start(tag, attrs)
+	w.text(text)
+	w.end()
+}
+
+// text writes text, escaped, with marks for what cannot be seen.
+func (w *builder) text(s string) { marked(s, w.escaped, w.mark) }
+
+// newline writes a line feed between blocks.
+func (w *builder) newline() {
+	if !w.full {
+		w.b = append(w.b, '\n')
+	}
+}
+
+// built adds markup that another builder made, if it fits whole.
+func (w *builder) built(b []byte) bool {
+	if w.full || len(w.b)+len(b) > w.max {
+		return false
+	}
+	w.b = append(w.b, b...)
+	return true
+}
+
+func (w *builder) mark(r rune, n int) {
+	w.element("span", ` class="md-mark"`+attr("title", name(r)), code(r)+times(n))
+}
+
+func (w *builder) escaped(s string) {
+	if w.full {
+		return
+	}
+	start := 0
+	for i := 0; i < len(s); i++ {
+		e := escape(s[i])
+		if e == "" {
+			continue
+		}
+		if !w.raw(s[start:i]) || !w.raw(e) {
+			return
+		}
+		start = i + 1
+	}
+	w.raw(s[start:])
+}
+
+// raw writes escaped text, up to the cap.
+func (w *builder) raw(s string) bool {
+	if room := w.max - len(w.b); len(s) > room {
+		w.full = true
+		if s[0] == '&' && len(s) <= 5 {
+			return false // an entity is whole or not there
+		}
+		for room > 0 && !utf8.RuneStart(s[room]) {
+			room--
+		}
+		s = s[:max(room, 0)]
+	}
+	w.b = append(w.b, s...)
+	return !w.full
+}
+
+func escape(c byte) string {
+	switch c {
+	case '&':
+		return "&amp;"
+	case '<':
+		return "&lt;"
+	case '>':
+		return "&gt;"
+	case '"':
+		return "&#34;"
+	case '\'':
+		return "&#39;"
+	}
+	return ""
+}
+
+// attr returns an attribute; its value is one line of visible text.
+func attr(name, value string) string {
+	return " " + name + `="` + attrEscaper(Visible(value)) + `"`
+}
+
+func attrEscaper(s string) string {
+	if !strings.ContainsAny(s, `&<>"'`) {
+		return s
+	}
+	var b strings.Builder
+	for i := range len(s) {
+		if e := escape(s[i]); e != "" {
+			b.WriteString(e)
+		} else {
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,303 @@
+package markdown
+
+import (
+	"container/list"
+	"crypto/sha256"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/alecthomas/chroma/v2"
+	"github.com/alecthomas/chroma/v2/lexers"
+)
+
+// Colouring code is by far the dearest step of a page, some grammars take seconds for a few
+// kilobytes made for them, and none can be stopped from outside. So code has caps; a page waits for
+// a few small blocks and a few milliseconds, never more; everything else is coloured behind it, one
+// block at a time, and kept.
+const (
+	maxCode  = 32 << 10 // bytes of a block
+	maxLines = 1000
+	maxLine  = 2000 // bytes
+	maxInfo  = 32   // bytes of a language's name
+
+	inlineBlock = 4 << 10 // a page waits for blocks up to this
+	inlineBytes = 16 << 10
+	inlineTime  = 20 * time.Millisecond
+
+	cacheBytes = 16 << 20
+	queueBytes = 8 << 20
+	// tooSlow ends the work on a block, which then stays plain. A single match ends by itself
+	// after a quarter of a second.
+	tooSlow = time.Second
+)
+
+type highlighter struct {
+	off    bool
+	lexers func() map[string]chroma.Lexer
+
+	mu      sync.Mutex
+	settled sync.Cond // nothing is queued or being worked on
+	kept    map[cacheKey]*list.Element
+	recent  list.List // of coloured, the latest used first
+	size    int
+	busy    map[cacheKey]bool // queued or being worked on
+	queue   []job
+	queued  int // bytes
+	working bool
+	closed  bool
+	waits   atomic.Int32 // pages that are being waited for
+	inlined atomic.Int64
+}
+
+type cacheKey [sha256.Size]byte
+
+type job struct {
+	key        cacheKey
+	lexer      chroma.Lexer
+	text       string
+	background bool
+}
+
+// coloured is finished markup; nil if the block stays plain.
+type coloured struct {
+	key  cacheKey
+	html []byte
+}
+
+// allowance is what one call may still wait for.
+type allowance struct {
+	bytes int
+	time  time.Duration
+}
+
+func newAllowance() allowance { return allowance{inlineBytes, inlineTime} }
+
+func newHighlighter(off bool) *highlighter {
+	h := &highlighter{
+		off: off, lexers: sync.OnceValue(lexersByName),
+		kept: map[cacheKey]*list.Element{}, busy: map[cacheKey]bool{},
+	}
+	h.settled.L = &h.mu
+	return h
+}
+
+// lexersByName returns every lexer under its names, in lower case. The library's own search is not
+// used: for a name it does not know it tries every pattern it has, some milliseconds a letter.
+func lexersByName() map[string]chroma.Lexer {
+	m := map[string]chroma.Lexer{}
+	for _, l := range lexers.GlobalLexerRegistry.Lexers {
+		c := l.Config()
+		for _, name := range append([]string{c.Name}, c.Aliases...) {
+			if name = strings.ToLower(name); m[name] == nil {
+				m[name] = l
+			}
+		}
+	}
+	return m
+}
+
+// lexer returns the lexer of a language, or nil.
+func (h *highlighter) lexer(language string) chroma.Lexer {
+	if language == "" || len(language) > maxInfo {
+		return nil
+	}
+	return h.lexers()[strings.ToLower(language)]
+}
+
+// knows reports whether a word names a language, or says that there is none.
+func (h *highlighter) knows(word string) bool {
+	switch word {
+	case "text", "txt", "plain", "plaintext", "console", "output", "code":
+		return true
+	}
+	return h.lexer(word) != nil
+}
+
+// colours returns finished markup for a text, or nil if it is to be shown plain; wait says that
+// there will be some later.
+func (h *highlighter) colours(text, language string, allow *allowance) (html []byte, wait bool) {
+	if h.off || text == "" || len(text) > maxCode || strings.Count(text, "\n") > maxLines || longLine(text) {
+		return nil, false
+	}
+	lexer := h.lexer(language)
+	if lexer == nil || lexer.Config().Name == "plaintext" {
+		return nil, false
+	}
+	key := cacheKey(sha256.Sum256([]byte(lexer.Config().Name + "\x00" + text)))
+	inline := len(text) <= inlineBlock && len(text) <= allow.bytes && allow.time > 0
+
+	h.mu.Lock()
+	if e := h.kept[key]; e != nil {
+		h.recent.MoveToFront(e)
+		h.mu.Unlock()
+		return e.Value.(coloured).html, false
+	}
+	if h.busy[key] || h.closed {
+		h.mu.Unlock()
+		return nil, !h.closed
+	}
+	j := job{key: key, lexer: lexer, text: text}
+	if !inline || h.waits.Load() >= 2 {
+		j.background = true
+		h.enqueue(j)
+		h.mu.Unlock()
+		return nil, true
+	}
+	h.busy[key] = true
+	h.waits.Add(1)
+	h.mu.Unlock()
+
+	h.inlined.Add(int64(len(text)))
+	allow.bytes -= len(text)
+	start := time.Now()
+	done := make(chan []byte, 1)
+	go func() {
+		defer h.waits.Add(-1)
+		done <- h.work(j)
+	}()
+	timer := time.NewTimer(allow.time)
+	defer timer.Stop()
+	select {
+	case html = <-done:
+	case <-timer.C:
+		wait = true
+	}
+	allow.time -= time.Since(start)
+	return html, wait
+}
+
+func longLine(s string) bool {
+	for len(s) > maxLine {
+		i := strings.LastIndexByte(s[:maxLine+1], '\n')
+		if i < 0 {
+			return true
+		}
+		s = s[i+1:]
+	}
+	return false
+}
+
+// enqueue queues a job, if there is room; h.mu is held. What finds no room is asked for again when
+// the text is next rendered.
+func (h *highlighter) enqueue(j job) {
+	if h.queued+len(j.text) > queueBytes {
+		return
+	}
+	h.busy[j.key] = true
+	h.queue = append(h.queue, j)
+	h.queued += len(j.text)
+	if !h.working {
+		h.working = true
+		go h.drain()
+	}
+}
+
+// drain works until the queue is empty. There is one at a time.
+func (h *highlighter) drain() {
+	for {
+		h.mu.Lock()
+		if len(h.queue) == 0 {
+			h.working = false
+			h.queue = nil
+			h.settled.Broadcast()
+			h.mu.Unlock()
+			return
+		}
+		j := h.queue[0]
+		h.queue = h.queue[1:]
+		h.queued -= len(j.text)
+		h.mu.Unlock()
+		h.work(j)
+	}
+}
+
+// work colours one block and keeps the result.
+func (h *highlighter) work(j job) []byte {
+	html := colour(j.lexer, j.text)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.busy, j.key)
+	h.kept[j.key] = h.recent.PushFront(coloured{j.key, html})
+	h.size += len(html) + 200
+	for h.size > cacheBytes {
+		last := h.recent.Remove(h.recent.Back()).(coloured)
+		delete(h.kept, last.key)
+		h.size -= len(last.html) + 200
+	}
+	h.settled.Broadcast()
+	return html
+}
+
+// colour returns a text as markup with classes; nil if the lexer fails, dawdles, or changes the
+// text.
+func colour(lexer chroma.Lexer, text string) (html []byte) {
+	defer func() {
+		if recover() != nil {
+			html = nil
+		}
+	}()
+	tokens, err := lexer.Tokenise(&chroma.TokeniseOptions{State: "root"}, text)
+	if err != nil {
+		return nil
+	}
+	w := &builder{max: maxHTML / 4}
+	start, rest := time.Now(), text
+	class, run := "", ""
+	flush := func() {
+		switch {
+		case run == "":
+		case class == "":
+			w.text(run)
+		default:
+			w.element("span", ` class="`+class+`"`, run)
+		}
+		run = ""
+	}
+	for t := tokens(); t != chroma.EOF; t = tokens() {
+		value, ok := t.Value, strings.HasPrefix(rest, t.Value)
+		if !ok { // many lexers see a line feed after the last line
+			if value = strings.TrimSuffix(value, "\n"); value != rest {
+				return nil
+			}
+		}
+		rest = rest[len(value):]
+		if c := tokenClass(t.Type); c != class {
+			flush()
+			class = c
+		}
+		run += value
+		if w.full || time.Since(start) > tooSlow {
+			return nil
+		}
+	}
+	flush()
+	if rest != "" || w.full {
+		return nil
+	}
+	return w.b
+}
+
+// Wait returns when no colours are being made. It is for tests and for a clean end.
+func (h *highlighter) Wait() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for len(h.busy) > 0 || h.working {
+		h.settled.Wait()
+	}
+}
+
+// Close stops the making of colours; what is rendered afterwards has those that are there.
+func (h *highlighter) Close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	for _, j := range h.queue {
+		delete(h.busy, j.key)
+	}
+	h.queue, h.queued = nil, 0
+}
+
+// InlineBytes returns how many bytes of code were coloured while a call waited.
+func (h *highlighter) InlineBytes() int64 { return h.inlined.Load() }
