@@ -117,8 +117,9 @@ func serveIn(t *testing.T, env []string, args ...string) *server {
 	t.Helper()
 	s := &server{t: t, stderr: &lockedBuffer{}, done: make(chan error, 1)}
 	s.cmd = exec.Command(needBrowser(t).binary, args...)
-	// Nothing of the person who runs the tests may be served.
-	s.cmd.Env = append(append(os.Environ(), "JP_USER_DATA_DIR="+filepath.Join(t.TempDir(), "none")), env...)
+	// Nothing of the person who runs the tests may be served. Server and tab are in one zone, as
+	// they are on one machine.
+	s.cmd.Env = append(append(os.Environ(), "TZ=UTC", "JP_USER_DATA_DIR="+filepath.Join(t.TempDir(), "none")), env...)
 	s.cmd.Stderr = s.stderr
 	stdout, err := s.cmd.StdoutPipe()
 	if err != nil {
@@ -258,7 +259,7 @@ func open(t *testing.T, s *server, l look) *tab {
 		JavaScriptEnabled: playwright.Bool(!l.noScript),
 		ColorScheme:       playwright.ColorSchemeLight,
 		Locale:            playwright.String("en-GB"),
-		TimezoneId:        playwright.String("Europe/Amsterdam"),
+		TimezoneId:        playwright.String("UTC"),
 	}
 	if l.phone {
 		options.Viewport = &playwright.Size{Width: 390, Height: 844}
