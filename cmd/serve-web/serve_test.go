@@ -202,6 +202,18 @@ func TestHosts(t *testing.T) {
 	}
 }
 
+func TestLogLevel(t *testing.T) {
+	for level, want := range map[string]bool{"debug": true, "error": false} {
+		s := serveHere(t, "--port", "0", "--log-level", level, workspace(t))
+		get(t, s.url+"/conversations/1?secret=x", "")
+		must(t, s.stop())
+		log := s.stderr.String()
+		if got := strings.Contains(log, "status=404"); got != want || strings.Contains(log, "secret") {
+			t.Errorf("--log-level %s logs %q, want the request: %v", level, log, want)
+		}
+	}
+}
+
 // Nothing is answered before the host name is checked, though net/http would.
 func TestOptionsAsterisk(t *testing.T) {
 	s := serveHere(t, "--port", "0", workspace(t))
