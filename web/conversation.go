@@ -71,7 +71,7 @@ func parseID(s string) (id string, canonical, ok bool) {
 
 // presentConversation is the page of a transcript, but for the frame.
 func presentConversation(t *transcript, now time.Time) templates.ConversationPage {
-	sum := t.log.Summary
+	sum := &t.log.Summary
 	title, _ := titleOf(sum)
 	page := templates.ConversationPage{
 		ID:       sum.ID,
@@ -111,7 +111,7 @@ func presentFacts(t *transcript) []string {
 	return facts
 }
 
-func presentMarks(sum conversation.Summary, now time.Time) []string {
+func presentMarks(sum *conversation.Summary, now time.Time) []string {
 	var marks []string
 	if !sum.PinnedAt.IsZero() {
 		marks = append(marks, "pinned")

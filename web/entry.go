@@ -61,8 +61,9 @@ func (p *presenter) who(pc *piece) string {
 	return "Assistant"
 }
 
-// render fills in e from the piece that it is made of. What goes wrong in it costs this entry only.
-func (p *presenter) render(e *entry, pc *piece) {
+// render fills in e from the piece that it is made of, of the conversation id. What goes wrong in it
+// costs this entry only.
+func (p *presenter) render(e *entry, pc *piece, id string) {
 	p.renders.Add(1)
 	e.pending = nil
 	e.view = templates.Entry{
@@ -75,16 +76,21 @@ func (p *presenter) render(e *entry, pc *piece) {
 		When:      presentInstant(e.time, p.zone),
 	}
 	b := builder{prose: p.prose, id: e.key.id}
-	if err := guarded(func() error { b.build(pc, &e.view); return nil }); err != nil {
+	if err := guarded(func() error { e.view.Result = b.build(pc); return nil }); err != nil {
 		p.log.Error("entry not rendered", "entry", e.key.id, "error", err)
-		e.view.Kind, e.view.Parts, e.view.Result = "broken", nil, nil
+		e.view.Kind = "broken"
 		e.view.Note = "This entry cannot be shown: the program made a mistake with it. The others are not affected."
 		return
 	}
 	e.view.Parts = b.parts
-	if b.cut && e.view.Note == "" {
-		e.view.Note = "Not all of this is shown here, it is too long for a page."
+	if b.limited != "" {
+		b.notes = append(b.notes, "Shown as plain text: "+b.limited+".")
 	}
+	if b.cut {
+		// The page has no link for it yet; the address can be copied.
+		b.notes = append(b.notes, "This is too long to be shown whole: all of it is at /conversations/"+id+"/text/"+e.key.id)
+	}
+	e.view.Note = strings.Join(b.notes, " ")
 	if b.pending {
 		kept := *pc
 		e.pending = &kept
@@ -93,13 +99,17 @@ func (p *presenter) render(e *entry, pc *piece) {
 
 // builder makes the parts of one entry.
 type builder struct {
-	prose        prose
-	id           string
-	parts        []templates.Part
+	prose prose
+	id    string
+	parts []templates.Part
+	notes []string // sentences
+	// pending and cut are true, and limited says why, where they are so of any part.
 	pending, cut bool
+	limited      string
 }
 
-func (b *builder) build(pc *piece, v *templates.Entry) {
+// build makes the parts of a piece, and the row of a result.
+func (b *builder) build(pc *piece) *templates.Result {
 	switch body := pc.event.Body.(type) {
 	case conversation.Request:
 		b.markdown("", false, body.Text)
@@ -118,23 +128,26 @@ func (b *builder) build(pc *piece, v *templates.Entry) {
 			b.block(block)
 		}
 		if pc.kind == "result" {
-			v.Result = presentResult(pc.blocks, b.parts, body.IsError)
+			return presentResult(pc.blocks, b.parts, body.IsError)
 		}
 	case conversation.Unknown:
-		v.Note = "The log has an element here that is no event."
+		note := "The log has an element here that is no event."
 		if t := named(body.Type, nameLength); t != "" {
-			v.Note = "The log has an event of a kind that is not known: " + t + "."
+			note = "The log has an event of a kind that is not known: " + t + "."
 		}
+		b.notes = append(b.notes, note)
 		b.add("Its JSON", true, b.prose.JSON(pc.event.Raw))
 	case conversation.Broken:
-		v.Note = "An event of the kind " + named(body.Type, nameLength) + " cannot be read: " +
-			markdown.Visible(body.Problem) + "."
+		b.notes = append(b.notes, "An event of the kind "+named(body.Type, nameLength)+" cannot be read: "+
+			markdown.Visible(body.Problem)+".")
 	}
+	return nil
 }
 
 func (b *builder) add(caption string, folded bool, out markdown.Output) {
 	b.pending = b.pending || out.Pending
 	b.cut = b.cut || out.Cut
+	b.limited = cmp.Or(b.limited, out.Limited)
 	b.parts = append(b.parts, templates.Part{Caption: caption, HTML: out.HTML, Folded: folded})
 }
 

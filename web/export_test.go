@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"serve-web/conversation"
+	"serve-web/markdown"
 )
 
 // Route is one line of routes.go.
@@ -59,4 +60,10 @@ func logOf(id string, raws []jsontext.Value) *conversation.Log {
 	}
 	log.Version = log.Position().String()
 	return log
+}
+
+// WithoutColours makes equal requests have equal answers: code is not coloured.
+func (s *Server) WithoutColours() *Server {
+	s.transcripts.presenter.prose = markdown.New(markdown.Config{Plain: true})
+	return s
 }

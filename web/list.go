@@ -77,18 +77,23 @@ func (s *Server) frame(title string, l templates.List) templates.Frame {
 // stands last.
 func presentList(sums []conversation.Summary, q listQuery, limit int, current string, now time.Time) templates.List {
 	l := templates.List{Query: q.text, Archived: q.archived}
+	folded := folder()
 	want := folded(strings.TrimSpace(q.text))
-	var shown []conversation.Summary
-	for _, sum := range sums {
+	var shown []*conversation.Summary
+	for i := range sums {
+		sum := &sums[i]
 		if sum.Archived != q.archived {
 			continue
 		}
 		l.Total++
-		if title, _ := titleOf(sum); want == "" || strings.Contains(folded(title), want) {
-			shown = append(shown, sum)
+		if want != "" {
+			if title, _ := titleOf(sum); !strings.Contains(folded(title), want) {
+				continue
+			}
 		}
+		shown = append(shown, sum)
 	}
-	slices.SortFunc(shown, func(a, b conversation.Summary) int {
+	slices.SortFunc(shown, func(a, b *conversation.Summary) int {
 		if pinned := !a.PinnedAt.IsZero(); pinned == b.PinnedAt.IsZero() {
 			if pinned {
 				return -1
@@ -100,7 +105,7 @@ func presentList(sums []conversation.Summary, q listQuery, limit int, current st
 	})
 	if limit >= 0 && len(shown) > limit {
 		l.More = len(shown) - limit
-		i := slices.IndexFunc(shown, func(sum conversation.Summary) bool { return sum.ID == current })
+		i := slices.IndexFunc(shown, func(sum *conversation.Summary) bool { return sum.ID == current })
 		if i >= limit {
 			shown[limit-1] = shown[i]
 		}
@@ -114,7 +119,7 @@ func presentList(sums []conversation.Summary, q listQuery, limit int, current st
 	return l
 }
 
-func presentRow(sum conversation.Summary, now time.Time) templates.Row {
+func presentRow(sum *conversation.Summary, now time.Time) templates.Row {
 	title, untitled := titleOf(sum)
 	return templates.Row{
 		ID:       sum.ID,
@@ -132,7 +137,7 @@ func presentRow(sum conversation.Summary, now time.Time) templates.Row {
 
 // activity is when something last happened: a conversation can be read on without a new event, and
 // written to without being opened.
-func activity(sum conversation.Summary) time.Time {
+func activity(sum *conversation.Summary) time.Time {
 	last := sum.LastActivated
 	if sum.LastEvent.After(last) {
 		last = sum.LastEvent
@@ -143,7 +148,7 @@ func activity(sum conversation.Summary) time.Time {
 	return last
 }
 
-func expired(sum conversation.Summary, now time.Time) bool {
+func expired(sum *conversation.Summary, now time.Time) bool {
 	return !sum.ExpiresAt.IsZero() && !sum.ExpiresAt.After(now)
 }
 
@@ -156,7 +161,7 @@ const (
 
 // titleOf returns what a conversation is called: its title, or the beginning of its first request,
 // or a word for neither; untitled says which.
-func titleOf(sum conversation.Summary) (title string, untitled bool) {
+func titleOf(sum *conversation.Summary) (title string, untitled bool) {
 	if t := named(sum.Title, titleLength); t != "" {
 		return t, false
 	}
@@ -215,19 +220,19 @@ func joins(r rune) bool {
 	return unicode.In(r, unicode.M) || r == '\u200d' || r >= '\U0001f3fb' && r <= '\U0001f3ff'
 }
 
-// folded returns s as the filter compares titles: without case and accents.
-func folded(s string) string {
-	ascii := true
-	for i := range len(s) {
-		ascii = ascii && s[i] < utf8.RuneSelf
-	}
-	if ascii {
-		return strings.ToLower(s)
-	}
+// folder returns what makes of a text the form that the filter compares: without case and accents.
+// It is for one goroutine.
+func folder() func(string) string {
 	t := transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), cases.Fold())
-	out, _, err := transform.String(t, s)
-	if err != nil {
+	return func(s string) string {
+		for i := range len(s) {
+			if s[i] >= utf8.RuneSelf {
+				if out, _, err := transform.String(t, s); err == nil {
+					return out
+				}
+				break
+			}
+		}
 		return strings.ToLower(s)
 	}
-	return out
 }

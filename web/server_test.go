@@ -488,7 +488,7 @@ func TestLog(t *testing.T) {
 // TestKept: a second view renders nothing, a grown conversation only what is new.
 func TestKept(t *testing.T) {
 	lib := newLibrary(kinds(t))
-	s := newServer(lib, io.Discard)
+	s := newServer(lib, io.Discard).WithoutColours()
 	renders := func(what string, want int64) string {
 		t.Helper()
 		before := s.Renders()

@@ -53,9 +53,9 @@ func say(t, now time.Time) string {
 	case days == 1:
 		return t.Format("yesterday 15:04")
 	case t.Year() == now.Year():
-		return t.Format("2 Jan")
+		return t.Format("2 January")
 	}
-	return t.Format("2 Jan 2006")
+	return t.Format("2 January 2006")
 }
 
 // day numbers the days of the calendar of t's zone.

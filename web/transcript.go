@@ -281,7 +281,7 @@ func (t *transcript) take(p *presenter, events []conversation.Event, pieces []pi
 		if old := known(k.id); old != nil && old.key == k {
 			e.view, e.pending = old.view, old.pending
 		} else {
-			p.render(&e, pc)
+			p.render(&e, pc, t.log.Summary.ID)
 		}
 		if i < open {
 			t.done = append(t.done, e)
@@ -323,7 +323,7 @@ func (t *transcript) settled(p *presenter) *transcript {
 	next.grown.Store(true) // what is open is shared with t, which may be gone on from as well
 	for e := range next.entries {
 		if e.pending != nil {
-			p.render(e, e.pending)
+			p.render(e, e.pending, t.log.Summary.ID)
 		}
 	}
 	return &next

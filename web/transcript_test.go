@@ -21,6 +21,8 @@ type recorder struct {
 	real    *markdown.Renderer
 	calls   []string
 	pending bool
+	limit   string
+	cut     bool
 }
 
 func newRecorder() *recorder { return &recorder{real: markdown.New(markdown.Config{})} }
@@ -28,7 +30,7 @@ func newRecorder() *recorder { return &recorder{real: markdown.New(markdown.Conf
 func (r *recorder) note(call string) markdown.Output {
 	r.calls = append(r.calls, call)
 	out := r.real.Plain(call)
-	out.Pending = r.pending
+	out.Pending, out.Limited, out.Cut = r.pending, r.limit, r.cut
 	return out
 }
 
@@ -300,6 +302,28 @@ func TestErrorsStartOpen(t *testing.T) {
 	}
 }
 
+func TestNotes(t *testing.T) {
+	for _, test := range []struct {
+		event string
+		rec   recorder
+		want  string
+	}{
+		{"message:a", recorder{}, ""},
+		{"message:a", recorder{limit: "too many lists"}, "Shown as plain text: too many lists."},
+		{"text:a", recorder{cut: true}, "This is too long to be shown whole: all of it is at /conversations/7/text/e0"},
+		{`{"type":"chat_request"}`, recorder{}, "An event of the kind chat_request cannot be read: its content is missing or not text."},
+		{`{"type":"holi\u202eday"}`, recorder{}, "The log has an event of a kind that is not known: holi[U+202E]day."},
+		{`[1]`, recorder{}, "The log has an element here that is no event."},
+	} {
+		test.rec.real = markdown.New(markdown.Config{})
+		for e := range testPresenter(&test.rec).transcribe(LogOf(t, "7", events(test.event))).entries {
+			if e.view.Note != test.want {
+				t.Errorf("note of %s = %q, want %q", test.event, e.view.Note, test.want)
+			}
+		}
+	}
+}
+
 func TestFirstLine(t *testing.T) {
 	long := strings.Repeat("é", 200)
 	for in, want := range map[string]string{
@@ -312,10 +336,17 @@ func TestFirstLine(t *testing.T) {
 		"\x1b]0;never ended":                   "0;never ended",
 		"\x1b]8;;http://x\x07link\x1b]8;;\x07": "link",
 		"\u009b31mred":                         "red",
-		strings.Repeat("\u0301", 1000):         strings.Repeat("\u0301", firstLength) + "…",
 	} {
 		if got := firstLine(in); got != want {
 			t.Errorf("firstLine(%.40q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestFirstLineIsBounded(t *testing.T) {
+	for _, unit := range []string{"x", "é\u0301", "\u0301", "\u202e", "\x1b[", "\x1b]", " ", "👩\u200d"} {
+		if got := firstLine(strings.Repeat(unit, 1_000_000)); len(got) > 20*firstLength {
+			t.Errorf("firstLine(%q × 1,000,000) = %d bytes, want a line", unit, len(got))
 		}
 	}
 }
