@@ -1,6 +1,7 @@
 package sse
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,8 @@ type Reader interface {
 
 // Batch is what one read found.
 type Batch struct {
-	// Events are best kept to about 64 KB in one batch. None means that there is nothing new.
+	// Events are best kept to about 32 KB in one batch: a stalled stream holds one. None means
+	// that there is nothing new.
 	Events []Event
 	// Position is where the next read goes on.
 	Position string
@@ -297,11 +299,7 @@ const (
 func (r *read) wire(f form) ([]byte, error) {
 	w := &r.wires[f]
 	w.once.Do(func() {
-		size := 0
-		for _, e := range r.batch.Events {
-			size += len(e.Data) + len(e.Data)/8 + 256
-		}
-		b := make([]byte, 0, size)
+		var b []byte
 		for _, e := range r.batch.Events {
 			if f == plain {
 				b, w.err = e.Append(b)
@@ -312,7 +310,8 @@ func (r *read) wire(f form) ([]byte, error) {
 				break
 			}
 		}
-		w.bytes = b
+		// A stalled stream may be the last to hold the bytes: no more than they are.
+		w.bytes = bytes.Clone(b)
 	})
 	return w.bytes, w.err
 }

@@ -72,7 +72,7 @@ func (h *Hub) serve(w http.ResponseWriter, r *http.Request, f form, follows []Fo
 	return err
 }
 
-// run writes until the stream ends.
+// run writes until the stream ends. What is not flushed then, the server flushes.
 func (h *Hub) run(s *stream, r *http.Request, f form) error {
 	if err := s.write(AppendRetry(nil, retryWait)); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (h *Hub) run(s *stream, r *http.Request, f form) error {
 			}
 			if done {
 				if open--; open == 0 {
-					return s.flush()
+					return nil
 				}
 				h.leave(s, follow)
 			}
@@ -142,9 +142,6 @@ func (h *Hub) advance(r *http.Request, s *stream, at *follow, f form) (done bool
 	if err != nil {
 		if h.ctx.Err() != nil {
 			return false, nil
-		}
-		if err := s.flush(); err != nil {
-			return false, err
 		}
 		return false, fmt.Errorf("read %s: %w", at.topic.name, err)
 	}

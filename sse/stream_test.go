@@ -34,8 +34,8 @@ func TestStreamBeginsAtOnce(t *testing.T) {
 			"Content-Type": {"text/event-stream"}, "Cache-Control": {"no-store, no-transform"},
 			"X-Accel-Buffering": {"no"}, "Date": c.res.Header["Date"],
 		}
-		if diff := cmp.Diff(want, c.res.Header); diff != "" || c.res.StatusCode != 200 || c.res.ContentLength != -1 {
-			t.Errorf("head = %d, length %d, differs (-want +got):\n%s", c.res.StatusCode, c.res.ContentLength, diff)
+		if diff := cmp.Diff(want, c.res.Header); diff != "" || c.res.StatusCode != 200 || c.res.ContentLength != -1 || !c.res.Close {
+			t.Errorf("head = %d, length %d, close %v, differs (-want +got):\n%s", c.res.StatusCode, c.res.ContentLength, c.res.Close, diff)
 		}
 		field := make([]byte, len("retry: 2000\n\n"))
 		if _, err := io.ReadFull(c.res.Body, field); string(field) != "retry: 2000\n\n" || err != nil {
@@ -266,6 +266,10 @@ func TestHTTP2Stall(t *testing.T) {
 				time.Sleep(time.Second)
 				limit, stalled = time.Second+250*time.Millisecond, 0
 				s.hub.Close()
+				// What is still taken does not buy more time.
+				if _, err := io.CopyN(io.Discard, res.Body, 1<<20); err != nil {
+					t.Fatal(err)
+				}
 			}
 			s.waitEnded(1)
 			if got := time.Since(start); got != limit {
@@ -490,14 +494,20 @@ func TestCloseEndsStreams(t *testing.T) {
 			return l.Read(ctx, topic, from)
 		})
 		s := serve(t, sse.Config{Reader: reading})
-		waiting, stalled, long := s.open("/", "", "a"), s.open("/", "", "b"), s.open("/", "", "long")
+		l.append("trickle", strings.Repeat("x", 1<<20))
+		waiting, stalled, long, trickle := s.open("/", "", "a"), s.open("/", "", "b"), s.open("/", "", "long"), s.open("/", "", "trickle")
 		stalled.wantNothing()
 		long.wantNothing()
+		trickle.wantNothing()
 		l.append("b", "x")
 		s.hub.Wake("b")
 		synctest.Wait()
 		start := time.Now()
 		s.hub.Close()
+		// What is still taken does not buy more time.
+		if _, err := io.CopyN(io.Discard, trickle.res.Body, 200<<10); err != nil {
+			t.Error(err)
+		}
 		waiting.wantEnd(io.EOF)
 		long.wantEnd(io.EOF)
 		if d := time.Since(start); d != 0 {
@@ -587,24 +597,28 @@ func TestDone(t *testing.T) {
 // The events beside an error are sent, the stream ends, and nobody else gets the error later.
 func TestReadFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var reads int
+		var failed bool
 		bad := errors.New("disk gone")
-		s := serve(t, sse.Config{Reader: readerFunc(func(_ context.Context, topic, _ string) (sse.Batch, error) {
-			switch reads++; {
+		s := serve(t, sse.Config{Reader: readerFunc(func(_ context.Context, topic, from string) (sse.Batch, error) {
+			switch {
+			case from == "7":
+				return sse.Batch{}, nil
 			case topic == "field":
 				return sse.Batch{Events: []sse.Event{{ID: "1", Data: "good"}, {ID: "1\n"}}}, nil
-			case reads == 1:
+			case topic == "a" && !failed:
+				failed = true
 				time.Sleep(time.Second)
 				return sse.Batch{Events: []sse.Event{{Name: "gone", Data: "sorry"}}}, bad
 			}
 			return sse.Batch{Events: []sse.Event{{Name: "entries", Data: "well"}}, Done: true}, nil
 		})})
 		defer s.stop()
-		c1, c2 := s.open("/", "", "a"), s.open("/", "", "a")
+		c1, c2, other := s.open("/", "", "a"), s.open("/", "", "a"), s.open("/", "", "a@7")
 		for _, c := range []*client{c1, c2} {
 			c.want("gone:sorry")
 			c.wantEnd(io.EOF)
 		}
+		defer other.leave() // keeps the topic, and with it the reads that are shared
 		c3 := s.open("/", "", "a")
 		c3.want("well")
 		c3.wantEnd(io.EOF)
@@ -667,14 +681,14 @@ func TestTurns(t *testing.T) {
 		if err := h.Serve(w, httptest.NewRequest("GET", "/", nil), "a", ""); err != nil {
 			t.Fatal(err)
 		}
-		total := w.Body.Len()
-		want := []int{len("retry: 2000\n\n"), 64 << 10, 64 << 10, 64 << 10, total - 3*64<<10 - len("retry: 2000\n\n")}
+		// The server flushes the rest.
+		want := []int{len("retry: 2000\n\n"), 64 << 10, 64 << 10, 64 << 10}
 		if diff := cmp.Diff(want, w.flushed); diff != "" {
 			t.Errorf("bytes of each flush (-want +got):\n%s", diff)
 		}
-		// One for each turn, and one for the end of the body.
-		if w.deadlines != len(want)+2 {
-			t.Errorf("%d deadlines, want %d", w.deadlines, len(want)+2)
+		// One before the head, one for each turn and the rest, and one for the end of the body.
+		if want := len(want) + 3; w.deadlines != want {
+			t.Errorf("%d deadlines, want %d", w.deadlines, want)
 		}
 		got, _ := parse(w.Body.String())
 		if len(got) != 200 {
