@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf8"
 )
@@ -9,19 +10,21 @@ import (
 // escaped, and at the cap it stops and still ends what is open. It writes the exact form that the
 // sanitiser writes, so that sanitising a built page changes nothing.
 type builder struct {
-	b    []byte
-	open []string // "" stands for an element that was left out
-	max  int
-	full bool
+	b        []byte
+	open     []string // "" stands for an element that was left out
+	max      int      // bytes
+	elements int
+	full     bool
 }
+
+// maxElements is how many elements one call makes. They, not bytes, are what a page costs: the
+// sanitiser takes some microseconds for each.
+const maxElements = 16_000
 
 // start opens an element; attrs is empty or made by [attr] and constants.
 func (w *builder) start(tag, attrs string) {
-	if w.full || len(w.b)+len(tag)+len(attrs)+2 > w.max {
-		w.full = true
+	if !w.tag(tag, attrs) {
 		tag = ""
-	} else {
-		w.tag(tag, attrs)
 	}
 	w.open = append(w.open, tag)
 }
@@ -36,16 +39,16 @@ func (w *builder) end() {
 }
 
 // void writes an element without content.
-func (w *builder) void(tag, attrs string) {
-	if w.full || len(w.b)+len(tag)+len(attrs)+2 > w.max {
-		w.full = true
-		return
-	}
-	w.tag(tag, attrs)
-}
+func (w *builder) void(tag, attrs string) { w.tag(tag, attrs) }
 
-func (w *builder) tag(tag, attrs string) {
+func (w *builder) tag(tag, attrs string) bool {
+	w.full = w.full || w.elements >= maxElements || len(w.b)+len(tag)+len(attrs)+2 > w.max
+	if w.full {
+		return false
+	}
+	w.elements++
 	w.b = append(append(append(append(w.b, '<'), tag...), attrs...), '>')
+	return true
 }
 
 // element writes an element around a short text.
@@ -65,22 +68,33 @@ func (w *builder) newline() {
 	}
 }
 
-// built adds markup that another builder made, if it fits whole.
-func (w *builder) built(b []byte) bool {
-	if w.full || len(w.b)+len(b) > w.max {
+// trimSpaces takes back the spaces that were written last.
+func (w *builder) trimSpaces() {
+	if !w.full {
+		w.b = bytes.TrimRight(w.b, " ")
+	}
+}
+
+// built adds markup that another builder made, if it leaves half of the room for others.
+func (w *builder) built(b []byte, elements int) bool {
+	if w.full || 2*(len(w.b)+len(b)) > w.max || 2*(w.elements+elements) > maxElements {
 		return false
 	}
+	w.elements += elements
 	w.b = append(w.b, b...)
 	return true
 }
 
-func (w *builder) mark(r rune, n int) {
-	w.element("span", ` class="md-mark"`+attr("title", name(r)), code(r)+times(n))
+func (w *builder) mark(r rune, n int) bool {
+	if !w.full {
+		w.element("span", ` class="md-mark"`+attr("title", name(r)), code(r)+times(n))
+	}
+	return !w.full
 }
 
-func (w *builder) escaped(s string) {
+func (w *builder) escaped(s string) bool {
 	if w.full {
-		return
+		return false
 	}
 	start := 0
 	for i := 0; i < len(s); i++ {
@@ -89,11 +103,11 @@ func (w *builder) escaped(s string) {
 			continue
 		}
 		if !w.raw(s[start:i]) || !w.raw(e) {
-			return
+			return false
 		}
 		start = i + 1
 	}
-	w.raw(s[start:])
+	return w.raw(s[start:])
 }
 
 // raw writes escaped text, up to the cap.

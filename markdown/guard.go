@@ -19,7 +19,7 @@ import (
 // as measured on a slow machine; they are estimates from above, not clocks, so the same text
 // always has the same fate.
 const (
-	maxSource = 256 << 10 // bytes of markdown in one passage
+	maxSource = 128 << 10 // bytes of markdown in one passage
 	maxDepth  = 64        // open blocks in one another; a list and its item are two
 	maxCells  = 20_000    // cells of all tables, the empty ones that short rows get included
 	maxWork   = 40_000_000
@@ -30,7 +30,7 @@ const (
 type limit string
 
 const (
-	tooLong  limit = "it is longer than 256 kB"
+	tooLong  limit = "it is longer than 128 kB"
 	tooDeep  limit = "it is nested too deeply"
 	tooWide  limit = "it has a table of too many cells"
 	tooMuch  limit = "it has too much markup in one place"
@@ -127,7 +127,7 @@ func (c container) Open(parent ast.Node, reader text.Reader, pc parser.Context) 
 			panic(tooDeep)
 		}
 		m := c.meter(pc)
-		m.spend(2000)
+		m.spend(500)
 		if node.Kind() == east.KindFootnote {
 			m.note(1, 0)
 		}
@@ -307,7 +307,10 @@ func (m *meter) inline(lines *text.Segments, source []byte) {
 	ticks := map[int]bool{}
 	runs, closers, cost := 0, 0, 10*total
 	to := func(at int) int { // distance from here to a place; to the end if there is none
-		return min(rest, rest-at+1)
+		if at == far {
+			return rest
+		}
+		return rest - at + 1
 	}
 	for i := lines.Len() - 1; i >= 0; i-- {
 		segment := lines.At(i)
@@ -365,7 +368,6 @@ func (m *meter) inline(lines *text.Segments, source []byte) {
 				}
 			case '<':
 				cost += 300
-				angle = min(angle, far)
 			case '*', '_', '~':
 				if prev == c {
 					break

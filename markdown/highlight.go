@@ -62,8 +62,13 @@ type job struct {
 
 // coloured is finished markup; nil if the block stays plain.
 type coloured struct {
-	key  cacheKey
-	html []byte
+	key cacheKey
+	colours
+}
+
+type colours struct {
+	html     []byte
+	elements int
 }
 
 // allowance is what one call may still wait for.
@@ -115,15 +120,15 @@ func (h *highlighter) knows(word string) bool {
 	return h.lexer(word) != nil
 }
 
-// colours returns finished markup for a text, or nil if it is to be shown plain; wait says that
+// colours returns finished markup for a text, or none if it is to be shown plain; wait says that
 // there will be some later.
-func (h *highlighter) colours(text, language string, allow *allowance) (html []byte, wait bool) {
+func (h *highlighter) colours(text, language string, allow *allowance) (made colours, wait bool) {
 	if h.off || text == "" || len(text) > maxCode || strings.Count(text, "\n") > maxLines || longLine(text) {
-		return nil, false
+		return made, false
 	}
 	lexer := h.lexer(language)
 	if lexer == nil || lexer.Config().Name == "plaintext" {
-		return nil, false
+		return made, false
 	}
 	key := cacheKey(sha256.Sum256([]byte(lexer.Config().Name + "\x00" + text)))
 	inline := len(text) <= inlineBlock && len(text) <= allow.bytes && allow.time > 0
@@ -132,18 +137,18 @@ func (h *highlighter) colours(text, language string, allow *allowance) (html []b
 	if e := h.kept[key]; e != nil {
 		h.recent.MoveToFront(e)
 		h.mu.Unlock()
-		return e.Value.(coloured).html, false
+		return e.Value.(coloured).colours, false
 	}
 	if h.busy[key] || h.closed {
 		h.mu.Unlock()
-		return nil, !h.closed
+		return made, !h.closed
 	}
 	j := job{key: key, lexer: lexer, text: text}
 	if !inline || h.waits.Load() >= 2 {
 		j.background = true
 		h.enqueue(j)
 		h.mu.Unlock()
-		return nil, true
+		return made, true
 	}
 	h.busy[key] = true
 	h.waits.Add(1)
@@ -152,7 +157,7 @@ func (h *highlighter) colours(text, language string, allow *allowance) (html []b
 	h.inlined.Add(int64(len(text)))
 	allow.bytes -= len(text)
 	start := time.Now()
-	done := make(chan []byte, 1)
+	done := make(chan colours, 1)
 	go func() {
 		defer h.waits.Add(-1)
 		done <- h.work(j)
@@ -160,12 +165,12 @@ func (h *highlighter) colours(text, language string, allow *allowance) (html []b
 	timer := time.NewTimer(allow.time)
 	defer timer.Stop()
 	select {
-	case html = <-done:
+	case made = <-done:
 	case <-timer.C:
 		wait = true
 	}
 	allow.time -= time.Since(start)
-	return html, wait
+	return made, wait
 }
 
 func longLine(s string) bool {
@@ -214,33 +219,33 @@ func (h *highlighter) drain() {
 }
 
 // work colours one block and keeps the result.
-func (h *highlighter) work(j job) []byte {
-	html := colour(j.lexer, j.text)
+func (h *highlighter) work(j job) colours {
+	made := colour(j.lexer, j.text)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.busy, j.key)
-	h.kept[j.key] = h.recent.PushFront(coloured{j.key, html})
-	h.size += len(html) + 200
+	h.kept[j.key] = h.recent.PushFront(coloured{j.key, made})
+	h.size += len(made.html) + 200
 	for h.size > cacheBytes {
 		last := h.recent.Remove(h.recent.Back()).(coloured)
 		delete(h.kept, last.key)
 		h.size -= len(last.html) + 200
 	}
 	h.settled.Broadcast()
-	return html
+	return made
 }
 
 // colour returns a text as markup with classes; nil if the lexer fails, dawdles, or changes the
 // text.
-func colour(lexer chroma.Lexer, text string) (html []byte) {
+func colour(lexer chroma.Lexer, text string) (made colours) {
 	defer func() {
 		if recover() != nil {
-			html = nil
+			made = colours{}
 		}
 	}()
 	tokens, err := lexer.Tokenise(&chroma.TokeniseOptions{State: "root"}, text)
 	if err != nil {
-		return nil
+		return made
 	}
 	w := &builder{max: maxHTML / 4}
 	start, rest := time.Now(), text
@@ -259,7 +264,7 @@ func colour(lexer chroma.Lexer, text string) (html []byte) {
 		value, ok := t.Value, strings.HasPrefix(rest, t.Value)
 		if !ok { // many lexers see a line feed after the last line
 			if value = strings.TrimSuffix(value, "\n"); value != rest {
-				return nil
+				return made
 			}
 		}
 		rest = rest[len(value):]
@@ -269,14 +274,14 @@ func colour(lexer chroma.Lexer, text string) (html []byte) {
 		}
 		run += value
 		if w.full || time.Since(start) > tooSlow {
-			return nil
+			return made
 		}
 	}
 	flush()
 	if rest != "" || w.full {
-		return nil
+		return made
 	}
-	return w.b
+	return colours{w.b, w.elements}
 }
 
 // Wait returns when no colours are being made. It is for tests and for a clean end.

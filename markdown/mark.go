@@ -21,8 +21,8 @@ const bom = "\ufeff"
 const maxStack = 10
 
 // marked splits s into text as it is and code points to be marked; a run of one code point is
-// reported once, with its length.
-func marked(s string, text func(string), mark func(r rune, n int)) {
+// reported once, with its length. It stops where text or mark return false.
+func marked(s string, text func(string) bool, mark func(r rune, n int) bool) {
 	start, stack := 0, 0
 	prev := rune(-1)
 	for i := 0; i < len(s); {
@@ -51,8 +51,8 @@ func marked(s string, text func(string), mark func(r rune, n int)) {
 			i += size
 			continue
 		}
-		if start < i {
-			text(s[start:i])
+		if start < i && !text(s[start:i]) {
+			return
 		}
 		n := 1
 		for i += size; ; i += size {
@@ -61,7 +61,9 @@ func marked(s string, text func(string), mark func(r rune, n int)) {
 			}
 			n++
 		}
-		mark(r, n)
+		if !mark(r, n) {
+			return
+		}
 		start = i
 		prev = -1
 	}
@@ -215,7 +217,13 @@ func Visible(s string) string {
 	var b strings.Builder
 	s = strings.ToValidUTF8(s, "\ufffd")
 	s = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ").Replace(s)
-	marked(s, func(t string) { b.WriteString(t) }, func(r rune, n int) { b.WriteString("[" + code(r) + times(n) + "]") })
+	marked(s, func(t string) bool {
+		b.WriteString(t)
+		return true
+	}, func(r rune, n int) bool {
+		b.WriteString("[" + code(r) + times(n) + "]")
+		return true
+	})
 	return b.String()
 }
 

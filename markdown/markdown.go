@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/microcosm-cc/bluemonday"
+	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 )
@@ -98,13 +99,17 @@ func (r *Renderer) build(w *builder, src, idPrefix string, aim func(string) targ
 		}
 	}()
 	source := []byte(src)
-	context := parser.NewContext()
-	m := &meter{}
-	context.Set(r.meter, m)
-	doc := r.parser.Parse(text.NewReader(source), parser.WithContext(context))
+	doc := r.parse(source, &meter{})
 	p := &pass{w: w, r: r, aim: aim, source: source, prefix: safePrefix(idPrefix), unused: unusedDefinitions(doc), allow: newAllowance()}
 	p.blocks(doc)
 	return p.wait, ""
+}
+
+// parse parses a document; it panics with a [limit] if that would cost too much.
+func (r *Renderer) parse(source []byte, m *meter) ast.Node {
+	context := parser.NewContext()
+	context.Set(r.meter, m)
+	return r.parser.Parse(text.NewReader(source), parser.WithContext(context))
 }
 
 // safePrefix returns the prefix, or one that is safe if it is not.
@@ -161,11 +166,11 @@ func (r *Renderer) codeBlock(w *builder, text, language string, allow *allowance
 	}
 	w.start("pre", ` class="chroma"`+ltr+preCommon)
 	w.start("code", class)
-	var colours []byte
+	var made colours
 	if !w.full {
-		colours, wait = r.colours(text, language, allow)
+		made, wait = r.colours(text, language, allow)
 	}
-	if colours == nil || !w.built(colours) {
+	if made.html == nil || !w.built(made.html, made.elements) {
 		w.text(text)
 	}
 	w.end()

@@ -270,10 +270,11 @@ func (p *pass) span(n ast.Node) {
 			return
 		}
 		w.text(p.resolved(value))
-		if n.HardLineBreak() {
-			w.void("br", "")
-			w.newline()
-		} else if n.SoftLineBreak() {
+		if n.HardLineBreak() || n.SoftLineBreak() {
+			w.trimSpaces() // the library leaves some where it has looked for a bare link
+			if n.HardLineBreak() {
+				w.void("br", "")
+			}
 			w.newline()
 		}
 	case *ast.String:
