@@ -63,7 +63,7 @@ func TestWithContent(t *testing.T) {
 func TestWithContentProperty(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	rnd := rand.New(rand.NewPCG(seed, 0))
-	for range 500 {
+	for range 200 {
 		n := rnd.IntN(5)
 		blocks := make([]string, n)
 		for i := range blocks {

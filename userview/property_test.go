@@ -65,7 +65,7 @@ func forRandomLogs(t *testing.T, check func(t *testing.T, log []conversation.Eve
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	rnd := rand.New(rand.NewPCG(seed, 0))
-	for range 250 {
+	for range 60 {
 		log := randomLog(rnd)
 		check(t, log)
 		if t.Failed() {
