@@ -79,6 +79,10 @@ func goesOn(e Entry) bool {
 	return false
 }
 
+// isLong reports whether the browser had better lay out only what is in sight. Below that, all is
+// laid out at once, so that every distance on the page is a true one.
+func isLong(p ConversationPage) bool { return len(p.Entries) > 500 }
+
 func turnID(n int) string { return "turn-" + strconv.Itoa(n) }
 
 func iconURL(name string) string { return static.URL("icon.svg") + "#" + name }
