@@ -3,6 +3,7 @@ package jp
 import (
 	"time"
 
+	"github.com/fsnotify/fsnotify"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"serve-web/conversation"
@@ -62,3 +63,12 @@ func (l *Library) SetVerifyAfter(d time.Duration) { l.verifyAfter = d }
 
 // Prove compares now what verifyLater would.
 func (l *Library) Prove(id string) { l.prove(l.entry(id)) }
+
+// Blind makes the library unable to watch directories, and sets how often it looks at them instead.
+func (l *Library) Blind(err error, every time.Duration) {
+	l.watch.newWatcher = func() (*fsnotify.Watcher, error) { return nil, err }
+	l.watch.poll = every
+}
+
+// SetNet sets how often directories are looked at although they are watched.
+func (l *Library) SetNet(every time.Duration) { l.watch.net = every }

@@ -52,17 +52,12 @@ func (d *disk) look(places []place) (state, bool) {
 		live = live || !p.archive
 	}
 	for i := range copies {
-		h, dir := d.handle(i)
 		for _, p := range places {
 			if p.root != i {
 				continue
 			}
-			f := files{place: p,
-				metadata: d.stat(h, dir, p, metadataName),
-				base:     d.stat(h, dir, p, baseName),
-				events:   d.stat(h, dir, p, eventsName),
-			}
-			if f.empty() && !exists(h, dir, p) {
+			f, ok := d.stats(p)
+			if !ok {
 				continue
 			}
 			switch {
