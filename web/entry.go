@@ -87,8 +87,8 @@ func (p *presenter) render(e *entry, pc *piece, id string) {
 		b.notes = append(b.notes, "Shown as plain text: "+b.limited+".")
 	}
 	if b.cut {
-		// The page has no link for it yet; the address can be copied.
-		b.notes = append(b.notes, "This is too long to be shown whole: all of it is at /conversations/"+id+"/text/"+e.key.id)
+		b.notes = append(b.notes, "This is too long to be shown whole.")
+		e.view.Text = "/conversations/" + id + "/text/" + e.key.id
 	}
 	e.view.Note = strings.Join(b.notes, " ")
 	if b.pending {

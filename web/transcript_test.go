@@ -310,15 +310,15 @@ func TestNotes(t *testing.T) {
 	}{
 		{"message:a", recorder{}, ""},
 		{"message:a", recorder{limit: "too many lists"}, "Shown as plain text: too many lists."},
-		{"text:a", recorder{cut: true}, "This is too long to be shown whole: all of it is at /conversations/7/text/e0"},
+		{"text:a", recorder{cut: true}, "This is too long to be shown whole. /conversations/7/text/e0"},
 		{`{"type":"chat_request"}`, recorder{}, "An event of the kind chat_request cannot be read: its content is missing or not text."},
 		{`{"type":"holi\u202eday"}`, recorder{}, "The log has an event of a kind that is not known: holi[U+202E]day."},
 		{`[1]`, recorder{}, "The log has an element here that is no event."},
 	} {
 		test.rec.real = markdown.New(markdown.Config{})
 		for e := range testPresenter(&test.rec).transcribe(LogOf(t, "7", events(test.event))).entries {
-			if e.view.Note != test.want {
-				t.Errorf("note of %s = %q, want %q", test.event, e.view.Note, test.want)
+			if got := strings.TrimSpace(e.view.Note + " " + e.view.Text); got != test.want {
+				t.Errorf("note and text of %s = %q, want %q", test.event, got, test.want)
 			}
 		}
 	}
