@@ -370,17 +370,21 @@ function keepFocus(change) {
   if (had !== document.activeElement && had?.isConnected) had.focus({ preventScroll: true });
 }
 
-// Times, in the server's words.
+// Times, in the server's words: web/time.go.
 const months = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December'];
 
 function said(then, now) {
-  const ago = (now - then) / 1_000;
-  const words = (n, unit) => `${n} ${unit}${n === 1 ? '' : 's'} ago`;
-  if (ago < 60) return 'just now';
-  if (ago < 3_600) return words(Math.floor(ago / 60), 'minute');
-  if (ago < 86_400) return words(Math.floor(ago / 3_600), 'hour');
-  const day = `${then.getDate()} ${months[then.getMonth()]}`;
-  return then.getFullYear() === now.getFullYear() ? day : `${day} ${then.getFullYear()}`;
+  const ago = now - then, minute = 60_000, hour = 60 * minute;
+  const count = (n, unit) => `${n} ${unit}${n === 1 ? '' : 's'} ago`;
+  const day = (t) => Date.UTC(t.getFullYear(), t.getMonth(), t.getDate()) / (24 * hour);
+  const clock = [then.getHours(), then.getMinutes()].map((n) => String(n).padStart(2, '0')).join(':');
+  const days = day(now) - day(then);
+  if (Math.abs(ago) < minute) return 'just now';
+  if (ago > 0 && ago < hour) return count(Math.floor(ago / minute), 'minute');
+  if (days === 0) return ago < 0 ? `today ${clock}` : count(Math.floor(ago / hour), 'hour');
+  if (days === 1) return `yesterday ${clock}`;
+  const date = `${then.getDate()} ${months[then.getMonth()]}`;
+  return then.getFullYear() === now.getFullYear() ? date : `${date} ${then.getFullYear()}`;
 }
 
 function refreshTimes(root = document) {
@@ -402,7 +406,7 @@ function newTranscript(main, entries, announce) {
   const steady = CSS.supports('overflow-anchor', 'auto'); // the browser holds the reader's place
   let waiting = [], frame, line;
   let unread = 0, following = false;
-  let gesture = 0, held = false, touchAt = 0;
+  let gesture = 0, up = 0, folded = 0, held = false, touchAt = 0;
   let last = {};
 
   // Where the document does not scroll, an element around the entries does.
@@ -420,7 +424,7 @@ function newTranscript(main, entries, announce) {
     const s = getSelection();
     return !s.isCollapsed && s.rangeCount > 0 && s.getRangeAt(0).intersectsNode(entries);
   };
-  const isActing = () => held || Date.now() - gesture < 1_000;
+  const isRecent = (time) => Date.now() - time < 1_000;
 
   function toEnd() {
     const s = scroller();
@@ -521,11 +525,10 @@ function newTranscript(main, entries, announce) {
   // the height has changed since the last look.
   function scrolled() {
     const now = measure(), moved = now.top - last.top;
-    const byReader = isActing() || (now.height === last.height && now.view === last.view);
+    const changed = now.height !== last.height || now.view !== last.view;
     last = now;
-    if (!moved || !byReader) return;
-    if (moved < 0 && now.rest > 1) following = false;
-    else if (moved > 0 && now.rest <= near) following = true;
+    if (moved < 0 && now.rest > 1 && (!changed || held)) following = false;
+    if (moved > 0 && now.rest <= near && (!changed || (isRecent(gesture) && !isRecent(up)))) following = true;
     seen();
     show();
   }
@@ -538,6 +541,7 @@ function newTranscript(main, entries, announce) {
       if (e.scrollTop > 0 && /auto|scroll/.test(getComputedStyle(e).overflowY)) return;
     }
     if (s.scrollTop <= 0) return;
+    up = Date.now();
     following = false;
     show();
   }
@@ -545,9 +549,8 @@ function newTranscript(main, entries, announce) {
   const on = (names, react, target = window) => {
     for (const name of names.split(' ')) target.addEventListener(name, react, { passive: true, capture: true });
   };
-  const act = () => (gesture = Date.now());
   on('scroll', (e) => (e.target === document || e.target === scroller()) && scrolled());
-  on('wheel touchstart touchmove pointerdown keydown', act);
+  on('wheel touchstart touchmove pointerdown keydown', () => ((gesture = Date.now()), (up = 0)));
   on('wheel', (e) => e.deltaY < 0 && !e.ctrlKey && upwards(e.target));
   on('keydown', (e) => {
     const isTyping = e.target.closest?.('input, textarea, select, [contenteditable]');
@@ -560,10 +563,11 @@ function newTranscript(main, entries, announce) {
   on('touchend touchcancel', () => (held = false));
   on('pointerdown pointermove pointerup', (e) => e.pointerType !== 'touch' && (held = e.buttons > 0));
   // Whoever opens a fold reads it.
-  on('toggle', () => isActing() && (following &&= measure().rest <= near), entries);
+  on('click', (e) => e.target.closest?.('summary') && (folded = Date.now()), entries);
+  on('toggle', () => isRecent(folded) && (following &&= measure().rest <= near), entries);
   on('resize', () => following && toEnd());
   new ResizeObserver(() => {
-    if (following && !isActing() && !isSelecting() && measure().height !== last.height) toEnd();
+    if (following && !held && !isRecent(folded) && !isSelecting() && measure().height !== last.height) toEnd();
   }).observe(entries);
   document.addEventListener('visibilitychange', () => {
     flush();
