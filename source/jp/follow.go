@@ -282,7 +282,9 @@ func (w *watcher) rewatch() {
 		}
 	}
 	for id := range wake {
-		w.sign(id)
+		if slices.Contains(fresh, id) {
+			w.sign(id) // before they read, so that no later change is taken for known
+		}
 		w.wake(id)
 	}
 }

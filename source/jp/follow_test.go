@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"serve-web/conversation"
 	"serve-web/source/jp"
@@ -286,4 +289,67 @@ func TestFollowMany(t *testing.T) {
 			stop()
 		}
 	}
+}
+
+// Whatever JP does at its own pace, in the end the follower has what a fresh reader sees.
+func TestFollowStorm(t *testing.T) {
+	seed := rand.Uint64()
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	t.Logf("seed %d", seed)
+	a := newArea(t)
+	const id = "17000000001"
+	dir := filepath.Join(a.workspace, id)
+	a.put(dir, titled("T"), pretty(request("0")))
+	l := a.open()
+	l.SetNet(time.Hour)
+	l.SetVerifyAfter(10 * time.Millisecond)
+	one, all := newFollower(t), newFollower(t)
+	defer l.Follow(id, one.wake)()
+	defer l.FollowList(all.wake)()
+
+	elements := []string{request("0")}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range 150 {
+			switch rnd.IntN(8) {
+			case 0: // a new title
+				to := filepath.Join(a.workspace, fmt.Sprintf("%s-%d", id, i))
+				a.write(filepath.Join(dir, "metadata.json"), titled(fmt.Sprint(i)))
+				if os.Rename(dir, to) == nil {
+					dir = to
+				}
+			case 1: // archived and restored
+				to := filepath.Join(a.workspace, ".archive", filepath.Base(dir))
+				os.MkdirAll(filepath.Dir(to), 0o755)
+				os.Rename(dir, to)
+				os.Rename(to, dir)
+			case 2: // another conversation
+				a.put(filepath.Join(a.workspace, fmt.Sprint(18000000000+rnd.IntN(5))), titled(fmt.Sprint(i)), pretty(request("x")))
+			case 3: // a turn taken back, or an edit
+				elements = elements[:1+rnd.IntN(len(elements))]
+				elements[0] = request(fmt.Sprint(i))
+				a.write(filepath.Join(dir, "events.json"), pretty(elements...))
+			default:
+				elements = append(elements, message(strings.Repeat("x", rnd.IntN(3000))))
+				a.write(filepath.Join(dir, "events.json"), pretty(elements...))
+			}
+		}
+		elements = append(elements, message("end"))
+		a.write(filepath.Join(dir, "events.json"), pretty(elements...))
+		a.write(filepath.Join(dir, "metadata.json"), titled("end"))
+	}()
+	see := func() string {
+		log, err := l.Read(context.Background(), id)
+		if err != nil {
+			return err.Error() // on its way to or from the archive
+		}
+		return log.Summary.Title + texts(log)
+	}
+	one.until("the end", func() bool { s := see(); return strings.HasPrefix(s, "end") && strings.HasSuffix(s, "<end>") })
+	<-done
+	want := "end" + texts(read(t, a.open(), id))
+	one.until("the whole truth", func() bool { return see() == want })
+	fresh := list(t, a.open())
+	all.until("the end of the list", func() bool { return cmp.Equal(list(t, l), fresh) })
 }

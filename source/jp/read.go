@@ -384,47 +384,51 @@ func (l *Library) verifyLater(e *entry) {
 	})
 }
 
-// prove compares e's log with the file. It reports true if the file is already another one, so that
-// nothing can be said yet.
+// prove compares e's log with the file it was made of. It reports true if meanwhile a longer one
+// took its place, which has to be compared too.
 func (l *Library) prove(e *entry) (again bool) {
 	k := e.kept.Load()
-	if k == nil || !k.stream.unproven || e.doubt.Load() {
+	if k == nil || !k.stream.unproven {
 		return false
 	}
+	holds, known := l.compare(k)
+
+	e.load <- struct{}{}
+	now := e.kept.Load()
+	switch {
+	case now == nil:
+	case known && !holds:
+		e.doubt.Store(true)
+	case now.stream != k.stream:
+		again = now.stream.unproven
+	case known:
+		proven, s := *now, *now.stream
+		s.unproven = false
+		proven.stream = &s
+		l.mu.Lock()
+		if e.place != nil {
+			e.kept.Store(&proven)
+		}
+		l.mu.Unlock()
+	}
+	<-e.load
+	if known && !holds {
+		l.watch.wake(e.id)
+	}
+	return again
+}
+
+// compare reports whether the file still begins as it did when k was made. That is not known if it
+// is another file by now: who reads that one will have it compared.
+func (l *Library) compare(k *kept) (holds, known bool) {
 	f, at, err := l.disk.open(k.of.stream.place, eventsName)
 	if err != nil {
-		return false // whoever reads next sees what became of it
+		return false, false
 	}
 	defer f.Close()
 	if at != k.stream.key.at {
-		return true
+		return false, false
 	}
-	ok, err := k.stream.proves(f, l.seed, l.work)
-	if err != nil {
-		return false
-	}
-	if !ok {
-		e.doubt.Store(true)
-		l.watch.wake(e.id)
-		return false
-	}
-	e.load <- struct{}{}
-	defer func() { <-e.load }()
-	now := e.kept.Load()
-	if now == nil {
-		return false
-	}
-	if now.stream != k.stream {
-		return now.stream.unproven // read on again meanwhile
-	}
-	proven := *now
-	s := *now.stream
-	s.unproven = false
-	proven.stream = &s
-	l.mu.Lock()
-	if e.place != nil {
-		e.kept.Store(&proven)
-	}
-	l.mu.Unlock()
-	return false
+	holds, err = k.stream.proves(f, l.seed, l.work)
+	return holds, err == nil
 }
