@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"serve-web/conversation"
+	"serve-web/sse"
 	"serve-web/templates"
 )
 
@@ -64,6 +65,10 @@ var failures = [...]struct {
 	{echo.ErrMethodNotAllowed, failure{status: http.StatusMethodNotAllowed, heading: "Not allowed",
 		problem: "This server only reads: it answers GET and HEAD.",
 		advice:  "Nothing was changed."}},
+	{sse.ErrLimit, failure{status: http.StatusServiceUnavailable, bare: true,
+		problem: "Too many streams are open.", advice: "Close some tabs, or ask again in a few seconds."}},
+	{sse.ErrClosed, failure{status: http.StatusServiceUnavailable, bare: true,
+		problem: "The server is stopping.", advice: "Ask again when it is back."}},
 	{context.Canceled, failure{status: statusGone, bare: true,
 		problem: "The request was given up.", advice: "Ask again."}},
 	{conversation.ErrUnreadable, failure{status: http.StatusInternalServerError, heading: "Cannot be read",

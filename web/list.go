@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +39,7 @@ type listQuery struct {
 
 // list answers with the list of conversations.
 func (s *Server) list(c echo.Context) error {
-	q, err := parseListQuery(c)
+	q, err := parseListQuery(c.QueryParams())
 	if err != nil {
 		return err
 	}
@@ -51,8 +52,7 @@ func (s *Server) list(c echo.Context) error {
 	})
 }
 
-func parseListQuery(c echo.Context) (listQuery, error) {
-	values := c.QueryParams()
+func parseListQuery(values url.Values) (listQuery, error) {
 	q := listQuery{text: strings.ToValidUTF8(values.Get("q"), "\uFFFD")}
 	if len(q.text) > queryBytes {
 		return q, badRequest(fmt.Sprintf("The filter q is longer than %d bytes.", queryBytes))

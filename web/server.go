@@ -29,6 +29,8 @@ type Library interface {
 // Config is what a [Server] needs.
 type Config struct {
 	Library Library
+	// Follower tells of changes; nil where pages stand still.
+	Follower Follower
 	// Workspace is the name of what is served, as a page shows it.
 	Workspace string
 	// Version is that of the program.
@@ -47,6 +49,8 @@ const cacheBytes = 64 << 20
 // Server serves the pages. It is an [http.Handler], safe for concurrent use.
 type Server struct {
 	library     Library
+	follower    Follower
+	live        *live // nil where pages stand still
 	workspace   string
 	hosts       map[string]bool
 	log         *slog.Logger
@@ -65,6 +69,7 @@ func New(c Config) *Server {
 	}
 	s := &Server{
 		library:   c.Library,
+		follower:  c.Follower,
 		workspace: markdown.Visible(c.Workspace),
 		hosts:     hostSet(c.Hosts),
 		log:       c.Logger,
@@ -72,10 +77,21 @@ func New(c Config) *Server {
 		echo:      echo.New(),
 	}
 	s.transcripts = newTranscripts(c.Library, newPresenter(markdown.New(markdown.Config{}), c.Logger, c.Now().Location()), cacheBytes)
+	if c.Follower != nil {
+		s.live = newLive(s)
+	}
 	// Before the router, so that they stand before every answer, that to an unknown path included.
 	s.echo.Pre(s.answer, secure, s.checkHost, checkSite, checkMethod)
 	s.routes()
 	return s
+}
+
+// Close ends all streams and refuses new ones; pages go on. It belongs into the RegisterOnShutdown of
+// the [http.Server], which waits for its streams.
+func (s *Server) Close() {
+	if s.live != nil {
+		s.live.hub.Close()
+	}
 }
 
 // ServeHTTP answers one request.

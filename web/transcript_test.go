@@ -427,7 +427,7 @@ func TestExtend(t *testing.T) {
 					appended = false
 				}
 			case 1: // the end was taken back
-				raws = raws[: r.IntN(len(raws)+1) : r.IntN(1)+len(raws)]
+				raws = raws[:r.IntN(len(raws)+1)]
 				appended = false
 			}
 			for range r.IntN(6) {

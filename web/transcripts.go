@@ -94,10 +94,15 @@ const entryBytes = 500
 func (t *transcript) bytes() int64 {
 	var n int64
 	for e := range t.entries {
-		n += entryBytes
-		for _, p := range e.view.Parts {
-			n += int64(len(p.HTML.String()))
-		}
+		n += int64(e.bytes())
+	}
+	return n
+}
+
+func (e *entry) bytes() int {
+	n := entryBytes
+	for _, p := range e.view.Parts {
+		n += len(p.HTML.String())
 	}
 	return n
 }

@@ -1,0 +1,329 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"serve-web/conversation"
+	"serve-web/sse"
+	"serve-web/templates"
+)
+
+// Follower tells when what a [Library] says may have changed. Its methods may be called at the same
+// time.
+type Follower interface {
+	// Follow calls wake whenever the conversation may have changed, and once as soon as changes are
+	// noticed. wake does not wait, and may be called for nothing.
+	Follow(id string, wake func()) (stop func())
+	// FollowList does the same for the list.
+	FollowList(wake func()) (stop func())
+	// Writing reports whether somebody is writing the conversation now (K-2).
+	Writing(id string) bool
+}
+
+// batchBytes is about how much markup one read gives a stream: a reader who is far behind takes it
+// in steps, and a stalled one holds one step.
+const batchBytes = 32 << 10
+
+// live reads what streams carry. Topics are "<id>/<view>" for a conversation and "list?<query>" for
+// the list.
+//
+// A position is that of the log, which the page and each event of a stream carry. Behind a space the
+// stream itself remembers what was last said beside the entries; a browser that comes back without
+// is told that again.
+type live struct {
+	server *Server
+	seed   maphash.Seed
+	// stops end the watching of each topic. Only the hub's calls of watch, which never overlap, use it.
+	stops map[string]func()
+	hub   *sse.Hub
+}
+
+func newLive(s *Server) *live {
+	l := &live{server: s, seed: maphash.MakeSeed(), stops: map[string]func(){}}
+	l.hub = sse.New(sse.Config{Reader: l, Watch: l.watch})
+	return l
+}
+
+// watch makes the source look at what somebody follows, and at nothing else.
+func (l *live) watch(topic string, on bool) {
+	if !on {
+		l.stops[topic]()
+		delete(l.stops, topic)
+		return
+	}
+	wake := func() { l.hub.Wake(topic) }
+	if strings.HasPrefix(topic, listTopic) {
+		l.stops[topic] = l.server.follower.FollowList(wake)
+		return
+	}
+	id, _, _ := strings.Cut(topic, "/")
+	l.stops[topic] = l.server.follower.Follow(id, wake)
+}
+
+// Read returns what a topic has from a position on; see [sse.Reader].
+func (l *live) Read(ctx context.Context, topic, from string) (sse.Batch, error) {
+	if query, ok := strings.CutPrefix(topic, listTopic); ok {
+		return l.readList(ctx, query, from)
+	}
+	id, _, _ := strings.Cut(topic, "/")
+	return l.readConversation(ctx, id, from)
+}
+
+// readConversation gives the entries that the events from a position on had a say in, in the order
+// in which they were last changed, so that a reader who stops half way has what its position says.
+func (l *live) readConversation(ctx context.Context, id, from string) (sse.Batch, error) {
+	t, err := l.server.transcripts.read(ctx, id)
+	if errors.Is(err, conversation.ErrNotFound) {
+		return sse.Batch{Events: []sse.Event{{Name: "gone"}}, Position: from, Done: true}, nil
+	}
+	if err != nil {
+		return sse.Batch{Position: from}, err
+	}
+	now := l.server.now()
+	said, remembered, _ := strings.Cut(from, " ")
+	at, ok := conversation.ParsePosition(said)
+	if said == "" {
+		ok = true // from the beginning
+	}
+	if !ok || at.Events > len(t.log.Events) || t.log.At(at.Events) != at {
+		// Where the history was edited, nothing that the page has can be relied on.
+		end := t.log.Position().String()
+		return sse.Batch{Events: []sse.Event{{Name: "reset", ID: end}}, Position: end}, nil
+	}
+	batch := sse.Batch{Done: t.log.Summary.Archived}
+	entries, more := t.since(at.Events)
+	if len(entries) > 0 || at.Events < len(t.log.Events) {
+		end := len(t.log.Events)
+		if more {
+			end = entries[len(entries)-1].touched + 1
+			batch.More, batch.Done = true, false
+		}
+		var b bytes.Buffer
+		for _, e := range entries {
+			if err := templates.EntryArticle(presentEntry(e, now)).Render(ctx, &b); err != nil {
+				return sse.Batch{Position: from}, fmt.Errorf("rendering an entry: %w", err)
+			}
+		}
+		at = t.log.At(end)
+		batch.Events = append(batch.Events, sse.Event{Name: "entries", ID: at.String(), Data: b.String()})
+	}
+	beside, key, err := l.beside(ctx, t, id, now)
+	if err != nil {
+		return sse.Batch{Position: from}, err
+	}
+	if key != remembered {
+		batch.Events = append(batch.Events, beside...)
+	}
+	batch.Position = at.String() + " " + key
+	return batch, nil
+}
+
+// since returns the entries that the events from n on had a say in, in the order in which they were
+// last changed, and whether there are more than one read should give. All entries of one event come
+// together.
+func (t *transcript) since(n int) (entries []*entry, more bool) {
+	for e := range t.entries {
+		if e.touched >= n {
+			entries = append(entries, e)
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b *entry) int { return cmp.Compare(a.touched, b.touched) })
+	bytes := 0
+	for i, e := range entries {
+		if bytes > batchBytes && e.touched != entries[i-1].touched {
+			return entries[:i], true
+		}
+		bytes += e.bytes()
+	}
+	return entries, false
+}
+
+// status is what a page says beside the entries.
+type status struct {
+	Writing bool     `json:"writing"`
+	Tools   []string `json:"tools"`
+}
+
+// beside returns what a stream says beside the entries, and a word that differs when it does.
+func (l *live) beside(ctx context.Context, t *transcript, id string, now time.Time) ([]sse.Event, string, error) {
+	page := presentConversation(t, now)
+	state := `{"writing":false,"tools":[]}`
+	if l.server.follower.Writing(id) {
+		// Which tools run is not in the user view (V-5).
+		state = `{"writing":true,"tools":[]}`
+	}
+	var head bytes.Buffer
+	if err := page.Head().Render(ctx, &head); err != nil {
+		return nil, "", fmt.Errorf("rendering the head of a conversation: %w", err)
+	}
+	events := []sse.Event{{Name: "head", Data: head.String()}, {Name: "status", Data: state}}
+	page.When.Said = "" // it changes by itself, and the page knows how
+	head.Reset()
+	if err := page.Head().Render(ctx, &head); err != nil {
+		return nil, "", fmt.Errorf("rendering the head of a conversation: %w", err)
+	}
+	return events, l.hash(head.String(), state), nil
+}
+
+func (l *live) hash(parts ...string) string {
+	var h maphash.Hash
+	h.SetSeed(l.seed)
+	for _, p := range parts {
+		maphash.WriteComparable(&h, p)
+	}
+	return strconv.FormatUint(h.Sum64(), 36)
+}
+
+// listTopic begins the topic of a list; its query follows.
+const listTopic = "list?"
+
+// readList gives the list whole, if it is another than the one that the position names.
+func (l *live) readList(ctx context.Context, query, from string) (sse.Batch, error) {
+	q, err := readListQuery(query)
+	if err != nil {
+		return sse.Batch{Position: from}, err
+	}
+	sums, err := l.server.library.List(ctx)
+	if err != nil {
+		return sse.Batch{Position: from}, fmt.Errorf("listing conversations: %w", err)
+	}
+	list := presentList(sums, q, sideRows, "", l.server.now())
+	var b bytes.Buffer
+	if err := templates.ListItems(list).Render(ctx, &b); err != nil {
+		return sse.Batch{Position: from}, fmt.Errorf("rendering a list: %w", err)
+	}
+	data := b.String()
+	for i := range list.Rows {
+		list.Rows[i].When.Said = ""
+	}
+	b.Reset()
+	if err := templates.ListItems(list).Render(ctx, &b); err != nil {
+		return sse.Batch{Position: from}, fmt.Errorf("rendering a list: %w", err)
+	}
+	id := l.hash(b.String())
+	if id == from {
+		return sse.Batch{Position: from}, nil
+	}
+	return sse.Batch{Events: []sse.Event{{Name: "list", ID: id, Data: data}}, Position: id}, nil
+}
+
+func readListQuery(query string) (listQuery, error) {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return listQuery{}, badRequest("The list to follow is named by q and archived.")
+	}
+	return parseListQuery(values)
+}
+
+// liveConversation streams one conversation.
+func (s *Server) liveConversation(c echo.Context) error {
+	id, canonical, ok := parseID(c.Param("id"))
+	if !ok || !canonical {
+		return conversation.ErrNotFound
+	}
+	if v := c.QueryParam("view"); v != "" && v != userView {
+		return badRequest("There is no such view of a conversation.")
+	}
+	if s.live == nil {
+		return c.NoContent(http.StatusNoContent)
+	}
+	t, err := s.transcripts.read(c.Request().Context(), id)
+	if err != nil {
+		return err
+	}
+	if t.log.Summary.Archived {
+		// Nothing ever comes, and this answer ends a browser's stream for good.
+		return c.NoContent(http.StatusNoContent)
+	}
+	return s.stream(c, func() error {
+		return s.live.hub.Serve(c.Response(), c.Request(), id+"/"+userView, c.QueryParam("position"))
+	})
+}
+
+// liveList streams the list.
+func (s *Server) liveList(c echo.Context) error {
+	q, err := parseListQuery(c.QueryParams())
+	if err != nil {
+		return err
+	}
+	if s.live == nil {
+		return c.NoContent(http.StatusNoContent)
+	}
+	return s.stream(c, func() error {
+		return s.live.hub.Serve(c.Response(), c.Request(), q.topic(), c.QueryParam("position"))
+	})
+}
+
+// topic names the stream of a list.
+func (q listQuery) topic() string {
+	v := url.Values{}
+	if q.archived {
+		v.Set("archived", "1")
+	}
+	if q.text != "" {
+		v.Set("q", q.text)
+	}
+	return listTopic + v.Encode()
+}
+
+// liveMany streams what all tabs of a browser follow, each as follow=<topic>@<position>.
+func (s *Server) liveMany(c echo.Context) error {
+	var follows []sse.Follow
+	for _, f := range c.QueryParams()["follow"] {
+		topic, position, ok := cutLast(f, "@")
+		if !ok {
+			return badRequest("A stream follows topics, each with @ and a position behind it.")
+		}
+		if query, ok := strings.CutPrefix(topic, listTopic); ok {
+			if _, err := readListQuery(query); err != nil {
+				return err
+			}
+		} else if id, view, _ := strings.Cut(topic, "/"); view != userView {
+			return badRequest("There is no such view of a conversation.")
+		} else if _, canonical, ok := parseID(id); !ok || !canonical {
+			return badRequest("There is no such conversation to follow.")
+		}
+		follows = append(follows, sse.Follow{Topic: topic, Position: position})
+	}
+	if s.live == nil {
+		return c.NoContent(http.StatusNoContent)
+	}
+	return s.stream(c, func() error { return s.live.hub.ServeMany(c.Response(), c.Request(), follows) })
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// stream answers with a stream, unless that is refused.
+func (s *Server) stream(c echo.Context, serve func() error) error {
+	if c.Request().Method == http.MethodHead {
+		c.Response().Header().Set(echo.HeaderContentType, "text/event-stream")
+		return c.NoContent(http.StatusOK)
+	}
+	err := serve()
+	switch {
+	case errors.Is(err, sse.ErrTopics):
+		return badRequest(fmt.Sprintf("A stream follows 1 to %d topics.", sse.MaxTopics))
+	case errors.Is(err, sse.ErrLimit), errors.Is(err, sse.ErrClosed):
+		c.Response().Header().Set(echo.HeaderRetryAfter, "5")
+	}
+	return err
+}
