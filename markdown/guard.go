@@ -372,6 +372,13 @@ func (m *meter) inline(lines *text.Segments, source []byte) {
 				if prev == c {
 					break
 				}
+				if c == '~' { // of a long run, each one is looked at anew
+					n := 1
+					for j+n < len(line) && line[j+n] == c {
+						n++
+					}
+					cost += n * n / 2
+				}
 				runs++
 				if prev != ' ' && prev != '\t' && !(c == '_' && word(prev) && word(behind)) {
 					closers++

@@ -55,7 +55,12 @@ func (r *Renderer) aim(raw string) target {
 			return t
 		}
 		name := u.Hostname()
-		ascii, err := idna.Lookup.ToASCII(name)
+		ascii, err := strings.ToLower(name), error(nil)
+		if strings.Contains(ascii, "xn--") || strings.ContainsFunc(ascii, func(c rune) bool {
+			return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '.' && c != '-'
+		}) {
+			ascii, err = idna.Lookup.ToASCII(name)
+		}
 		if address, bad := netip.ParseAddr(name); bad == nil && address.Zone() == "" {
 			ascii, err = name, nil
 		}

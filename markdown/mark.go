@@ -214,9 +214,17 @@ func times(n int) string {
 // direction controls, invisible and control characters become marks such as [U+202E], line breaks
 // and tabs become spaces, bytes that are not UTF-8 become U+FFFD.
 func Visible(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return s
+	}
+	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\r\n", " "), "\ufffd")
+	s = strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' || r == '\t' {
+			return ' '
+		}
+		return r
+	}, s)
 	var b strings.Builder
-	s = strings.ToValidUTF8(s, "\ufffd")
-	s = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ").Replace(s)
 	marked(s, func(t string) bool {
 		b.WriteString(t)
 		return true

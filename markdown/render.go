@@ -239,7 +239,7 @@ func (p *pass) letters(n ast.Node) {
 		switch c := c.(type) {
 		case *ast.Link, *ast.Image:
 			p.letters(c)
-			p.w.text(" (" + p.resolved(destination(c)) + ")")
+			p.w.text(" (" + shorten(p.target(destination(c)).raw) + ")")
 		case *ast.Text, *ast.String, *ast.RawHTML, *ast.CodeSpan:
 			p.span(c)
 		case *ast.AutoLink:
@@ -305,7 +305,7 @@ func (p *pass) span(n ast.Node) {
 		}
 		p.anchor(p.aim(url), label, "", func() { w.text(label) }, true)
 	case *ast.Link:
-		p.anchor(p.aim(p.resolved(n.Destination)), p.words(n), p.resolved(n.Title), func() { p.spans(n) }, false)
+		p.anchor(p.target(n.Destination), p.words(n), p.resolved(n.Title), func() { p.spans(n) }, false)
 	case *ast.Image:
 		p.image(n)
 	case *east.TaskCheckBox:
@@ -324,6 +324,15 @@ func (p *pass) span(n ast.Node) {
 	}
 }
 
+// target aims at a destination. One that is far too long for a link is cut before it is read, for
+// it may be used a thousand times.
+func (p *pass) target(destination []byte) target {
+	if len(destination) > 2*maxURL {
+		return target{raw: strings.ToValidUTF8(p.resolved(destination[:300]), "") + "… " + strconv.Itoa(len(destination)) + " bytes"}
+	}
+	return p.aim(p.resolved(destination))
+}
+
 // anchor writes a link, or its text and where it would have gone.
 func (p *pass) anchor(t target, words, title string, text func(), bare bool) {
 	w := p.w
@@ -334,9 +343,10 @@ func (p *pass) anchor(t target, words, title string, text func(), bare bool) {
 		}
 		return
 	}
-	attrs := attr("href", t.href) + rel + autoDir
+	w.elements++ // an address is read again by the sanitiser
+	attrs := autoDir + attr("href", t.href) + rel
 	if title != "" {
-		attrs = attr("href", t.href) + attr("title", title) + rel + autoDir
+		attrs += attr("title", title)
 	}
 	w.start("a", attrs)
 	p.link = true
@@ -372,12 +382,12 @@ func (p *pass) aside(where, title string) {
 
 // image writes what an image is of and where it is, and loads nothing.
 func (p *pass) image(n *ast.Image) {
-	w, t := p.w, p.aim(p.resolved(n.Destination))
+	w, t := p.w, p.target(n.Destination)
 	where, tag, attrs := shorten(t.raw), "span", ` class="md-image"`+autoDir
 	if t.href != "" && t.host != "" && !strings.HasPrefix(t.href, "mailto:") {
 		where = t.host
 		if !p.link {
-			tag, attrs = "a", attr("href", t.href)+rel+attrs
+			tag, attrs = "a", attrs+attr("href", t.href)+rel
 		}
 	}
 	w.start(tag, attrs)
@@ -412,7 +422,7 @@ func (p *pass) noteLink(n *east.FootnoteLink) {
 	if p.link {
 		w.text(number)
 	} else {
-		w.element("a", attr("href", "#"+p.prefix+"fn-"+number)+` class="footnote-ref" role="doc-noteref"`, number)
+		w.element("a", ` class="footnote-ref"`+attr("href", "#"+p.prefix+"fn-"+number)+` role="doc-noteref"`, number)
 	}
 	w.end()
 }
@@ -423,8 +433,8 @@ func (p *pass) backLink(n *east.FootnoteBacklink) {
 	}
 	if !p.link {
 		p.w.text(" ")
-		p.w.element("a", attr("href", "#"+p.noteID(n.Index, n.RefIndex))+
-			` class="footnote-backref" role="doc-backlink" aria-label="back to the text"`, "↩︎")
+		p.w.element("a", ` aria-label="back to the text" class="footnote-backref"`+attr("href", "#"+p.noteID(n.Index, n.RefIndex))+
+			` role="doc-backlink"`, "↩︎")
 	}
 }
 

@@ -81,7 +81,7 @@ func (t *terminal) write(s string) {
 func (t *terminal) print(s string) {
 	if t.link.href != "" && !t.open {
 		t.span(style{})
-		t.w.start("a", attr("href", t.link.href)+rel+autoDir)
+		t.w.start("a", autoDir+attr("href", t.link.href)+rel)
 		t.open = true
 		t.words = len(t.w.b)
 	}
