@@ -86,3 +86,42 @@ func TestHealth(t *testing.T) {
 		t.Errorf("/healthz = %d %q", res.StatusCode, body)
 	}
 }
+
+// TestCorpus reads every conversation of the sample workspaces that stand beside the repository on
+// some machines: real logs of every age.
+func TestCorpus(t *testing.T) {
+	corpus := filepath.Join("..", "..", "shared", "corpus", "jp")
+	if _, err := os.Stat(corpus); err != nil {
+		t.Skip("no corpus beside the repository")
+	}
+	for _, name := range []string{"workspace", "synthetic"} {
+		t.Run(name, func(t *testing.T) {
+			s := serveIn(t, []string{"JP_USER_DATA_DIR=" + filepath.Join(corpus, "user-data")}, "--port", "0", filepath.Join(corpus, name))
+			p := open(t, s, look{phone: true})
+			var paths []any
+			for _, list := range []string{everyListing, everyListing + "?archived=1"} {
+				p.to(list)
+				paths = append(paths, p.eval(`() => [...document.querySelectorAll('#list a.title')].map(a => a.getAttribute('href'))`).([]any)...)
+			}
+			if len(paths) < 3 {
+				t.Fatalf("conversations = %v", paths)
+			}
+			for _, path := range paths {
+				path := path.(string)
+				p.to(path)
+				if n := p.count("#entries > article"); n == 0 && !strings.Contains(path, "17829000010") {
+					t.Errorf("%s has no entries", path)
+				}
+				if n := p.count("#entries .note"); n > 0 {
+					t.Logf("%s: %d notes: %q", path, n, p.eval(`() => [...document.querySelectorAll('#entries .note')].slice(0, 3).map(n => n.textContent)`))
+				}
+				p.checkFit(path)
+				p.eval(`() => document.querySelectorAll('details').forEach(d => { d.open = true })`)
+				p.checkFit(path + ", unfolded")
+				if res, _ := s.answer(path + "/events"); res.StatusCode != http.StatusOK {
+					t.Errorf("%s/events = %d", path, res.StatusCode)
+				}
+			}
+		})
+	}
+}
