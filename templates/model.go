@@ -34,6 +34,8 @@ type List struct {
 	// Rows are those shown, in order; Total is how many there are without the filter.
 	Rows  []Row
 	Total int
+	// Live is the address of the stream that keeps the list up to date; empty where none does.
+	Live string
 	// More is how many rows the filter leaves beyond those shown.
 	More int
 }
@@ -68,7 +70,9 @@ type ConversationPage struct {
 	ID, Title string
 	// View is user, raw or model; Position the place that was rendered.
 	View, Position string
-	When           Time
+	// Live is the address of the stream that goes on from there; empty where nothing ever follows.
+	Live string
+	When Time
 	// Facts are short: "24 events", "3 turns", the model.
 	Facts  []string
 	Labels []string

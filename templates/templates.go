@@ -51,10 +51,6 @@ func moreNote(n int) string {
 
 func conversationURL(id string) string { return "/conversations/" + url.PathEscape(id) }
 
-func liveURL(id, view string) string {
-	return conversationURL(id) + "/live?view=" + url.QueryEscape(view)
-}
-
 func listURL(query string, archived bool) string {
 	v := url.Values{}
 	if query != "" {

@@ -37,7 +37,10 @@ func (s *Server) conversation(c echo.Context) error {
 	}
 	now := s.now()
 	page := presentConversation(t, now)
-	page.Frame = s.frame(page.Title, presentList(sums, listQuery{}, sideRows, id, now))
+	page.Frame = s.frame(page.Title, sums, listQuery{}, id)
+	if s.live != nil && !t.log.Summary.Archived {
+		page.Live = "/conversations/" + id + "/live?view=" + page.View
+	}
 	return render(c, http.StatusOK, page)
 }
 
@@ -71,6 +74,16 @@ func parseID(s string) (id string, canonical, ok bool) {
 
 // presentConversation is the page of a transcript, but for the frame.
 func presentConversation(t *transcript, now time.Time) templates.ConversationPage {
+	page := presentHead(t, now)
+	page.Entries = make([]templates.Entry, 0, len(t.done)+len(t.tail))
+	for e := range t.entries {
+		page.Entries = append(page.Entries, presentEntry(e, now))
+	}
+	return page
+}
+
+// presentHead is the page of a transcript without its entries.
+func presentHead(t *transcript, now time.Time) templates.ConversationPage {
 	sum := &t.log.Summary
 	title, _ := titleOf(sum)
 	page := templates.ConversationPage{
@@ -82,14 +95,10 @@ func presentConversation(t *transcript, now time.Time) templates.ConversationPag
 		Facts:    presentFacts(t),
 		Labels:   presentLabels(sum.Labels),
 		Marks:    presentMarks(sum, now),
-		Entries:  make([]templates.Entry, 0, len(t.done)+len(t.tail)),
 	}
 	problems := []string{sum.Problem, t.log.Problem}
 	problems = slices.DeleteFunc(slices.Compact(problems), func(p string) bool { return p == "" })
 	page.Problem = markdown.Visible(strings.Join(problems, " "))
-	for e := range t.entries {
-		page.Entries = append(page.Entries, presentEntry(e, now))
-	}
 	return page
 }
 

@@ -142,7 +142,7 @@ func (s *Server) errorPage(c echo.Context, f failure) error {
 		s.log.LogAttrs(c.Request().Context(), slog.LevelWarn, "list failed", slog.Any("error", err))
 	}
 	return render(c, f.status, templates.ErrorPage{
-		Frame:   s.frame(f.heading, presentList(sums, listQuery{}, sideRows, "", s.now())),
+		Frame:   s.frame(f.heading, sums, listQuery{}, ""),
 		Status:  f.status,
 		Heading: f.heading,
 		Problem: f.problem,

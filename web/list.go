@@ -25,8 +25,6 @@ import (
 const (
 	// sideRows is how many rows the list beside a conversation has at most.
 	sideRows = 200
-	// allRows is for the list's own page, which leaves nothing out.
-	allRows = -1
 	// queryBytes is the longest filter that is taken.
 	queryBytes = 1000
 )
@@ -35,6 +33,7 @@ const (
 type listQuery struct {
 	text     string // the filter as typed
 	archived bool
+	all      bool // every row, which is for the list's own page
 }
 
 // list answers with the list of conversations.
@@ -47,13 +46,19 @@ func (s *Server) list(c echo.Context) error {
 	if err != nil {
 		return fmt.Errorf("listing conversations: %w", err)
 	}
-	return render(c, http.StatusOK, templates.ListPage{
-		Frame: s.frame("Conversations", presentList(sums, q, allRows, "", s.now())),
-	})
+	q.all = true
+	return render(c, http.StatusOK, templates.ListPage{Frame: s.frame("Conversations", sums, q, "")})
 }
 
 func parseListQuery(values url.Values) (listQuery, error) {
 	q := listQuery{text: strings.ToValidUTF8(values.Get("q"), "\uFFFD")}
+	switch values.Get("rows") {
+	case "":
+	case "all":
+		q.all = true
+	default:
+		return q, badRequest("The parameter rows is all or absent.")
+	}
 	if len(q.text) > queryBytes {
 		return q, badRequest(fmt.Sprintf("The filter q is longer than %d bytes.", queryBytes))
 	}
@@ -68,14 +73,18 @@ func parseListQuery(values url.Values) (listQuery, error) {
 }
 
 // frame is what stands around every page.
-func (s *Server) frame(title string, l templates.List) templates.Frame {
+func (s *Server) frame(title string, sums []conversation.Summary, q listQuery, current string) templates.Frame {
+	l := presentList(sums, q, current, s.now())
+	if s.live != nil {
+		l.Live = "/conversations/live?" + strings.TrimPrefix(q.topic(), listTopic)
+	}
 	return templates.Frame{Title: title, Workspace: s.workspace, List: l}
 }
 
 // presentList shows those of sums that q asks for, the pinned first, then by last activity, and at
-// most limit of them if it is not negative. Where the conversation current would be cut off, it
-// stands last.
-func presentList(sums []conversation.Summary, q listQuery, limit int, current string, now time.Time) templates.List {
+// most [sideRows] of them if it does not ask for all. Where the conversation current would be cut off,
+// it stands last.
+func presentList(sums []conversation.Summary, q listQuery, current string, now time.Time) templates.List {
 	l := templates.List{Query: q.text, Archived: q.archived}
 	folded := folder()
 	want := folded(strings.TrimSpace(q.text))
@@ -103,13 +112,13 @@ func presentList(sums []conversation.Summary, q listQuery, limit int, current st
 		// The id decides between equal times, so that a list never changes by itself.
 		return cmp.Or(activity(b).Compare(activity(a)), cmp.Compare(b.ID, a.ID))
 	})
-	if limit >= 0 && len(shown) > limit {
-		l.More = len(shown) - limit
+	if !q.all && len(shown) > sideRows {
+		l.More = len(shown) - sideRows
 		i := slices.IndexFunc(shown, func(sum *conversation.Summary) bool { return sum.ID == current })
-		if i >= limit {
-			shown[limit-1] = shown[i]
+		if i >= sideRows {
+			shown[sideRows-1] = shown[i]
 		}
-		shown = shown[:limit]
+		shown = shown[:sideRows]
 	}
 	for _, sum := range shown {
 		row := presentRow(sum, now)

@@ -151,15 +151,9 @@ func (t *transcript) since(n int) (entries []*entry, more bool) {
 	return entries, false
 }
 
-// status is what a page says beside the entries.
-type status struct {
-	Writing bool     `json:"writing"`
-	Tools   []string `json:"tools"`
-}
-
 // beside returns what a stream says beside the entries, and a word that differs when it does.
 func (l *live) beside(ctx context.Context, t *transcript, id string, now time.Time) ([]sse.Event, string, error) {
-	page := presentConversation(t, now)
+	page := presentHead(t, now)
 	state := `{"writing":false,"tools":[]}`
 	if l.server.follower.Writing(id) {
 		// Which tools run is not in the user view (V-5).
@@ -200,7 +194,7 @@ func (l *live) readList(ctx context.Context, query, from string) (sse.Batch, err
 	if err != nil {
 		return sse.Batch{Position: from}, fmt.Errorf("listing conversations: %w", err)
 	}
-	list := presentList(sums, q, sideRows, "", l.server.now())
+	list := presentList(sums, q, "", l.server.now())
 	var b bytes.Buffer
 	if err := templates.ListItems(list).Render(ctx, &b); err != nil {
 		return sse.Batch{Position: from}, fmt.Errorf("rendering a list: %w", err)
@@ -275,6 +269,9 @@ func (q listQuery) topic() string {
 	}
 	if q.text != "" {
 		v.Set("q", q.text)
+	}
+	if q.all {
+		v.Set("rows", "all")
 	}
 	return listTopic + v.Encode()
 }

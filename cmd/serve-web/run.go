@@ -78,13 +78,16 @@ func serve(ctx context.Context, o options, addr netip.AddrPort, stdout, stderr i
 	if err != nil {
 		return listenError(addr, err)
 	}
-	server := newServer(web.New(web.Config{
+	pages := web.New(web.Config{
 		Library:   library,
+		Follower:  library,
 		Workspace: workspace,
 		Version:   programVersion(),
 		Hosts:     append(o.hosts, addr.Addr().String()),
 		Logger:    logger,
-	}), logger)
+	})
+	server := newServer(pages, logger)
+	server.RegisterOnShutdown(pages.Close)
 	url := "http://" + listener.Addr().String()
 	if _, err := fmt.Fprintln(stdout, "Serving at", url); err != nil {
 		listener.Close()
