@@ -11,6 +11,7 @@ package jp
 
 import (
 	"container/list"
+	"fmt"
 	"hash/maphash"
 	"log/slog"
 	"path/filepath"
@@ -61,6 +62,11 @@ func Open(c Config) (*Library, error) {
 	w, err := findWorkspace(c.Dir)
 	if err != nil {
 		return nil, err
+	}
+	if c.UserData != "" {
+		if c.UserData, err = filepath.Abs(c.UserData); err != nil {
+			return nil, fmt.Errorf("the user data directory cannot be found: %w", err)
+		}
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

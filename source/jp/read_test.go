@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -296,6 +297,69 @@ func TestAppendWork(t *testing.T) {
 	}
 	if log.Events[999].Index != 999 {
 		t.Errorf("Events[999].Index = %d", log.Events[999].Index)
+	}
+}
+
+// What an append allocates does not depend on the log's length.
+func TestAppendAllocates(t *testing.T) {
+	for _, n := range []int{500, 8000} {
+		a := newArea(t)
+		path := filepath.Join(a.workspace, "17000000001", "events.json")
+		var elements []string
+		for i := range n {
+			elements = append(elements, message(fmt.Sprint(i, strings.Repeat(" word", 50))))
+		}
+		a.put(filepath.Dir(path), titled("T"), pretty(elements...))
+		l := a.open()
+		l.SetVerifyAfter(time.Hour)
+		read(t, l, "17000000001")
+		a.write(path, pretty(append(elements, message("new"))...))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		log, err := l.Read(context.Background(), "17000000001")
+		runtime.ReadMemStats(&after)
+		if err != nil || len(log.Events) != n+1 {
+			t.Fatalf("Read() = %v", err)
+		}
+		if got := after.TotalAlloc - before.TotalAlloc; got > 64<<10 {
+			t.Errorf("appending to %d elements allocated %d bytes, want at most 64 KB", n, got)
+		}
+	}
+}
+
+// 5.2, P-23: who answers before the first event says so. Older logs have no base configuration.
+func TestNames(t *testing.T) {
+	for i, c := range []struct {
+		base    string
+		want    conversation.Names
+		problem string
+	}{
+		{`{"assistant":{"name":"A","model":{"id":"p/m"}}}`, conversation.Names{Assistant: "A", Model: "p/m"}, ""},
+		{" {\n  \"assistant\": {\"model\": {\"id\": {\"provider\": \"p\", \"name\": \"m\"}}}\n}\n", conversation.Names{Model: "p/m"}, ""},
+		{`{}`, conversation.Names{}, ""},
+		{`{"assistant":`, conversation.Names{}, "base_config.json is not a JSON object"},
+		{`[]`, conversation.Names{}, "base_config.json is not a JSON object"},
+		{``, conversation.Names{}, "base_config.json is not a JSON object"},
+		{"absent", conversation.Names{}, ""},
+	} {
+		a := newArea(t)
+		id := fmt.Sprint(17000000000 + i)
+		dir := filepath.Join(a.workspace, id)
+		a.put(dir, titled("T"), pretty(request("q")))
+		if c.base == "absent" {
+			if err := os.Remove(filepath.Join(dir, "base_config.json")); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			a.write(filepath.Join(dir, "base_config.json"), c.base)
+		}
+		log := read(t, a.open(), id)
+		if log.Names != c.want || !strings.Contains(log.Summary.Problem, c.problem) || c.problem == "" && log.Summary.Problem != "" {
+			t.Errorf("base_config.json %q: Names = %+v, problem %q, want %+v, %q", c.base, log.Names, log.Summary.Problem, c.want, c.problem)
+		}
+		if texts(log) != "[q]" || log.Problem != "" {
+			t.Errorf("base_config.json %q: Read() = %s, problem %q", c.base, texts(log), log.Problem)
+		}
 	}
 }
 
