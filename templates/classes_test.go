@@ -18,7 +18,7 @@ func TestTokenClassesAreStyled(t *testing.T) {
 		if class == "o" {
 			continue // operators look like what is around them
 		}
-		if !regexp.MustCompile(`\.chroma [^{}]*\.`+class+`[ ,)]`).Match(css.Bytes) {
+		if !regexp.MustCompile(`\.chroma [^{}]*\.` + class + `[ ,)]`).Match(css.Bytes) {
 			t.Errorf("app.css has no rule for .%s", class)
 		}
 	}
