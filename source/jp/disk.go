@@ -326,6 +326,7 @@ const (
 	strange      // a device, a pipe, a directory in place of a file
 	outside      // a symbolic link that leaves the root, or leads nowhere
 	denied       // not known: the system refuses
+	failed       // opening or reading it failed; nothing that stat finds, so that it is tried again
 )
 
 // stamp tells two states of a file apart without reading it.

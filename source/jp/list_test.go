@@ -327,10 +327,19 @@ func TestRefused(t *testing.T) {
 	if _, err := l.Read(context.Background(), "17000000000"); !errors.Is(err, conversation.ErrUnreadable) {
 		t.Errorf("Read() = %v, want %v", err, conversation.ErrUnreadable)
 	}
-	for _, name := range []string{"metadata.json", "events.json"} {
+	allow := func(name string) {
+		t.Helper()
 		if err := os.Chmod(filepath.Join(dir, name), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+	allow("events.json")
+	if log := read(t, l, "17000000000"); texts(log) != "[q]" || !strings.Contains(log.Summary.Problem, "metadata.json cannot be read: permission denied") {
+		t.Errorf("Read() = %s, problem %q", texts(log), log.Summary.Problem)
+	}
+	allow("metadata.json")
+	if log := read(t, l, "17000000000"); log.Summary.Problem != "" || log.Summary.Title != "T" {
+		t.Errorf("Read() = %+v, want no problem", log.Summary)
 	}
 	if s := list(t, l)["17000000000"]; s.Problem != "" || s.Title != "T" || s.Events != 1 {
 		t.Errorf("List() = %+v, want no problem", s)

@@ -24,7 +24,7 @@ type entry struct {
 
 	mu       sync.Mutex // guards what a summary is made of
 	summary  conversation.Summary
-	of       state // that summary was made of; the zero state if it has to be made
+	of       state // that summary was made of
 	metadata metadata
 	metaKey  fileKey
 	scan     scan
@@ -122,7 +122,7 @@ func (l *Library) make(e *entry, k *kept, st state) (*conversation.Log, error) {
 	e.mu.Lock()
 	e.scan, e.scanKey = n.stream.scan(), n.stream.key
 	summary, err := l.summarize(e, st, nil)
-	if e.of != (state{}) {
+	if err == nil {
 		st = e.of // with the metadata file that was really opened
 	}
 	e.mu.Unlock()
@@ -228,6 +228,7 @@ func (l *Library) loadNames(n *kept, st *state) error {
 			}
 			switch {
 			case err != nil:
+				f.base = stamp{kind: failed}
 				n.base = l.sentence(f.place, baseName, f.base, "cannot be read: "+cause(err).Error())
 			case jsontext.Value(b).Kind() != '{' || !jsontext.Value(b).IsValid(tolerant):
 				n.base = l.sentence(f.place, baseName, f.base, "is not a JSON object, so who answered is not known")
@@ -251,7 +252,6 @@ func (l *Library) summarize(e *entry, st state, s *scanner) (conversation.Summar
 		problems = append(problems, st.note)
 	}
 
-	again := false // a file was refused: look once more the next time
 	m := &st.meta
 	if key := (fileKey{m.place.root, m.metadata}); e.metaKey != key || key.at.kind != regular {
 		e.metadata = metadata{problem: "cannot be read"}
@@ -266,10 +266,11 @@ func (l *Library) summarize(e *entry, st state, s *scanner) (conversation.Summar
 				b, err = readAll(file, at.size, l.work)
 				file.Close()
 			}
-			if again = err != nil; again {
-				e.metadata.problem = "cannot be read: " + cause(err).Error()
-			} else {
+			if err == nil {
 				e.metadata = decodeMetadata(b)
+			} else {
+				m.metadata = stamp{kind: failed}
+				e.metadata.problem = "cannot be read: " + cause(err).Error()
 			}
 		}
 		e.metaKey = fileKey{m.place.root, m.metadata}
@@ -296,7 +297,7 @@ func (l *Library) summarize(e *entry, st state, s *scanner) (conversation.Summar
 				file.Close()
 			}
 			if err != nil {
-				again = true
+				f.events = stamp{kind: failed}
 				e.scan.problem = "cannot be read: " + cause(err).Error()
 			}
 		}
@@ -325,9 +326,6 @@ func (l *Library) summarize(e *entry, st state, s *scanner) (conversation.Summar
 		e.summary.FirstRequest = e.scan.first
 	}
 	e.of = st
-	if again {
-		e.of, e.metaKey, e.scanKey = state{}, fileKey{}, fileKey{}
-	}
 	return e.summary, nil
 }
 

@@ -62,7 +62,7 @@ type builder struct {
 	work   *work
 	before *stream
 	places map[uint64]int // where before has an element, made when it is needed
-	own    bool           // elements may be shared with what was read
+	share  bool           // events keep what was read, which is little but theirs
 }
 
 // add appends the element raw. The error says that it is not JSON.
@@ -71,7 +71,7 @@ func (b *builder) add(raw []byte) error {
 	sum := maphash.Bytes(b.seed, raw)
 	e, known := b.reuse(i, sum)
 	if !known {
-		if !b.own {
+		if !b.share {
 			raw = bytes.Clone(raw)
 		}
 		w, err := wire(raw)
@@ -143,7 +143,7 @@ func readWhole(f *os.File, key fileKey, before *stream, seed maphash.Seed, work 
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{seed: seed, work: work, before: before, own: before == nil}
+	b := &builder{seed: seed, work: work, before: before, share: before == nil}
 	spans, err := pretty(data)
 	if err == nil {
 		b.grow(len(spans) + len(spans)/8 + 8)
@@ -157,7 +157,7 @@ func readWhole(f *os.File, key fileKey, before *stream, seed maphash.Seed, work 
 		}
 	}
 	if err != nil { // not in JP's layout, or not JSON: the tokenizer says where
-		b = &builder{seed: seed, work: work, before: before, own: before == nil}
+		b = &builder{seed: seed, work: work, before: before, share: before == nil}
 		spans, err := tokens(data)
 		b.grow(len(spans))
 		for _, s := range spans {
@@ -207,7 +207,7 @@ func readOn(f *os.File, key fileKey, s *stream, seed maphash.Seed, work *work) (
 	if err != nil {
 		return nil, errNotAppended
 	}
-	b := &builder{stream: *s, seed: seed, work: work, own: true}
+	b := &builder{stream: *s, seed: seed, work: work}
 	for _, sp := range spans {
 		if err := b.add(data[sp.start:sp.end:sp.end]); err != nil {
 			return nil, errNotAppended
