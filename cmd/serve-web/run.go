@@ -64,39 +64,68 @@ func serve(ctx context.Context, o options, addr netip.AddrPort, stdout, stderr i
 		defer end()
 		source.Dir, source.UserData = dir, ""
 	}
-	library, err := jp.Open(source)
+	disk, err := jp.Open(source)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, library.Close()) }()
-	workspace := library.Workspace()
+	defer func() { err = errors.Join(err, disk.Close()) }()
+	workspace := disk.Workspace()
 	if o.demo {
 		workspace = "demo"
 	}
+	return serveSite(ctx, o, addr, site{
+		open:      func() library { return disk },
+		workspace: workspace,
+		logger:    logger,
+		say: func(line string) error {
+			_, err := fmt.Fprintln(stdout, line)
+			return err
+		},
+	})
+}
 
+// library is what both sources are.
+type library interface {
+	web.Library
+	web.Follower
+}
+
+// site is what is served, and to whom it is told.
+type site struct {
+	// open returns what is shown, once the address was told.
+	open      func() library
+	workspace string
+	logger    *slog.Logger
+	// say gives a line to who started the program.
+	say func(line string) error
+}
+
+// serveSite listens at addr, says so, and serves until ctx ends.
+func serveSite(ctx context.Context, o options, addr netip.AddrPort, s site) error {
 	listener, err := net.Listen("tcp", addr.String())
 	if err != nil {
 		return listenError(addr, err)
 	}
-	pages := web.New(web.Config{
-		Library:   library,
-		Follower:  library,
-		Workspace: workspace,
-		Version:   programVersion(),
-		Hosts:     append(o.hosts, addr.Addr().String()),
-		Logger:    logger,
-	})
-	server := newServer(pages, logger)
-	server.RegisterOnShutdown(pages.Close)
 	url := "http://" + listener.Addr().String()
-	if _, err := fmt.Fprintln(stdout, "Serving at", url); err != nil {
+	if err := s.say("Serving at " + url); err != nil {
 		listener.Close()
 		return fmt.Errorf("nobody can be told the address: %w", err)
 	}
+	shown := s.open()
+	pages := web.New(web.Config{
+		Library:   shown,
+		Follower:  shown,
+		Workspace: s.workspace,
+		Version:   programVersion(),
+		Hosts:     append(o.hosts, addr.Addr().String()),
+		Logger:    s.logger,
+	})
+	server := newServer(pages, s.logger)
+	server.RegisterOnShutdown(pages.Close)
 	if o.open {
 		go func() {
 			if err := openBrowser(url); err != nil {
-				logger.Warn("the browser could not be opened", "url", url, "error", err)
+				s.logger.Warn("the browser could not be opened", "url", url, "error", err)
 			}
 		}()
 	}
