@@ -62,7 +62,8 @@ type Config struct {
 	Streams, TopicStreams int
 	// Heartbeat is the time between two heartbeats (15 s).
 	Heartbeat time.Duration
-	// WriteTimeout is how long at most 64 KB may take to be written (10 s).
+	// WriteTimeout is how long at most 64 KB may take to be written (10 s). A write may have up to
+	// a tenth less.
 	WriteTimeout time.Duration
 }
 
@@ -216,7 +217,9 @@ func (h *Hub) add(s *stream, follows []Follow) (first []string, err error) {
 	}
 	h.streams[s] = struct{}{}
 	// The hub points into the slice, so it must not grow.
-	s.follows = make([]follow, 0, len(follows))
+	if s.follows = s.one[:0]; len(follows) > 1 {
+		s.follows = make([]follow, 0, len(follows))
+	}
 	for _, f := range follows {
 		if s.has(f.Topic) {
 			continue
@@ -326,6 +329,11 @@ func (h *Hub) read(ctx context.Context, t *topic, from string) *read {
 	for _, r := range t.reads {
 		if r.from == from {
 			t.mu.Unlock()
+			select {
+			case <-r.done: // as nearly always, and without a look at ctx
+				return r
+			default:
+			}
 			select {
 			case <-r.done:
 				return r

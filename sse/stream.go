@@ -1,6 +1,7 @@
 package sse
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"sync"
@@ -80,21 +81,25 @@ func (h *Hub) run(s *stream, r *http.Request, f form) error {
 	if err := s.flush(); err != nil {
 		return err
 	}
-	// A ticker would put a third channel into every wait, for something that is due once in
-	// a thousand of them.
+	// A channel for each would make every wait dearer, for what is due once in a thousand of them.
 	beat := time.AfterFunc(h.config.Heartbeat, func() {
 		s.beat.Store(true)
 		s.wake()
 	})
 	defer beat.Stop()
+	ctx := r.Context()
+	defer context.AfterFunc(ctx, func() {
+		s.over.Store(true)
+		s.wake()
+	})()
 	for open := len(s.follows); ; {
 		for i := range s.follows {
 			follow := &s.follows[i]
 			if !follow.pending.Swap(false) {
 				continue
 			}
-			done, err := h.advance(r, s, follow, f)
-			if err != nil || h.ctx.Err() != nil {
+			done, err := h.advance(ctx, s, follow, f)
+			if err != nil {
 				return err
 			}
 			if done {
@@ -113,12 +118,8 @@ func (h *Hub) run(s *stream, r *http.Request, f form) error {
 		if err := s.flush(); err != nil {
 			return err
 		}
-		select {
-		case <-s.signal:
-		case <-r.Context().Done():
-			return nil
-		}
-		if h.ctx.Err() != nil {
+		<-s.signal
+		if s.over.Load() {
 			return nil
 		}
 	}
@@ -126,8 +127,8 @@ func (h *Hub) run(s *stream, r *http.Request, f form) error {
 
 // advance reads a topic once, writes what was found and moves the position. It reports whether
 // nothing can follow.
-func (h *Hub) advance(r *http.Request, s *stream, at *follow, f form) (done bool, err error) {
-	read := h.read(r.Context(), at.topic, at.position)
+func (h *Hub) advance(ctx context.Context, s *stream, at *follow, f form) (done bool, err error) {
+	read := h.read(ctx, at.topic, at.position)
 	if read == nil {
 		return false, nil
 	}
@@ -141,6 +142,7 @@ func (h *Hub) advance(r *http.Request, s *stream, at *follow, f form) (done bool
 	}
 	if err != nil {
 		if h.ctx.Err() != nil {
+			// The read was ended, and so will the stream be.
 			return false, nil
 		}
 		return false, fmt.Errorf("read %s: %w", at.topic.name, err)
@@ -157,7 +159,10 @@ type stream struct {
 	// signal has a place for one token: there is something to do.
 	signal  chan struct{}
 	follows []follow
-	beat    atomic.Bool
+	// one is follows of most streams, here to be found together with the rest.
+	one [1]follow
+	// beat says that a heartbeat is due, over that the client left or the hub closed.
+	beat, over atomic.Bool
 
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -194,6 +199,7 @@ func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true
+	s.over.Store(true)
 	// A connection without deadlines fails its stream in arm.
 	_ = s.control.SetWriteDeadline(time.Now().Add(closeGrace))
 	s.wake()
@@ -206,9 +212,10 @@ func (s *stream) begin() {
 	header.Set("Cache-Control", "no-store, no-transform")
 	header.Set("X-Accel-Buffering", "no")
 	if s.http1 {
-		// The deadline for the end of the body would stay with a connection that is used again. In
-		// HTTP/2 the header would end the other streams of the connection.
-		header.Set("Connection", "close")
+		// Without chunks, as the standard advises (9.2.7): the body ends with the connection. It must,
+		// since the last deadline would stay with a connection that is used again. In HTTP/2 it
+		// must not, since it has other streams.
+		header.Set("Transfer-Encoding", "identity")
 	}
 	s.w.WriteHeader(http.StatusOK)
 }
@@ -272,10 +279,12 @@ func (s *stream) stalled() bool {
 func (s *stream) arm() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended {
+	now := time.Now()
+	// Setting a deadline for each of many small writes costs a tenth of them.
+	if s.ended || s.http1 && s.deadline.Sub(now) > s.timeout-s.timeout/10 {
 		return nil
 	}
-	s.deadline = time.Now().Add(s.timeout)
+	s.deadline = now.Add(s.timeout)
 	return s.control.SetWriteDeadline(s.deadline)
 }
 
