@@ -466,17 +466,25 @@ func (p *tab) checkFit(name string) {
 // browser may draw half a row, and then the whole: all such moves together must stay invisible.
 func (p *tab) checkStill(name string) {
 	p.t.Helper()
-	shifts := p.eval(`() => new Promise(done => {
+	p.checkStillIn(name, "html")
+}
+
+// checkStillIn is checkStill for what is in the element that a selector names.
+func (p *tab) checkStillIn(name, selector string) {
+	p.t.Helper()
+	shifts, err := p.Evaluate(`selector => new Promise(done => {
+		const inside = s => s.sources.length === 0 || s.sources.some(x => x.node && document.querySelector(selector).contains(x.node));
 		const seen = [], box = r => [r.x, r.y, r.width, r.height].map(Math.round).join(' ');
 		new PerformanceObserver(list => seen.push(...list.getEntries())).observe({ type: 'layout-shift', buffered: true });
 		requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => {
 			const there = performance.getEntriesByType('navigation')[0].domContentLoadedEventStart;
-			const moved = seen.filter(s => !s.hadRecentInput), arriving = moved.filter(s => s.startTime < there);
+			const moved = seen.filter(s => !s.hadRecentInput && inside(s)), arriving = moved.filter(s => s.startTime < there);
 			const bad = arriving.reduce((sum, s) => sum + s.value, 0) > 0.005 ? moved : moved.filter(s => s.startTime >= there);
 			done(bad.map(s => s.value.toFixed(5) + ' at ' + Math.round(s.startTime) + ' of ' + Math.round(there) + ' ms' +
 				s.sources.map(x => '\n    ' + box(x.previousRect) + ' to ' + box(x.currentRect) + ' ' + (x.node && (x.node.outerHTML || x.node.textContent).slice(0, 100))).join('')));
 		})));
-	})`)
+	})`, selector)
+	p.want(err)
 	for _, s := range shifts.([]any) {
 		p.t.Errorf("%s: layout shift: %v", name, s)
 	}

@@ -9,6 +9,11 @@ import (
 
 var printMedia = playwright.PageEmulateMediaOptions{Media: playwright.MediaPrint}
 
+// hasText narrows a locator to the elements that hold text.
+func hasText(text string) playwright.PageLocatorOptions {
+	return playwright.PageLocatorOptions{HasText: text}
+}
+
 func TestList(t *testing.T) {
 	s := serve(t, "--demo")
 	p := open(t, s, look{})
@@ -34,7 +39,7 @@ func TestList(t *testing.T) {
 	if n := p.count(`#list li[data-id="17713260000"]`); n != 0 {
 		t.Error("an archived conversation is in the list")
 	}
-	p.want(p.Locator("a", playwright.PageLocatorOptions{HasText: "Archive"}).Click())
+	p.want(p.Locator("a", hasText("Archive")).Click())
 	p.visible(`#list li[data-id="17713260000"]`)
 	if n := p.count("#list li[data-id]"); n != 1 {
 		t.Errorf("the archive has %d rows, want 1", n)
@@ -162,14 +167,14 @@ func TestResults(t *testing.T) {
 		t.Run(l.String(), func(t *testing.T) {
 			p := open(t, s, l)
 			p.to(everything)
-			long := p.Locator(`article[data-kind="result"]`, playwright.PageLocatorOptions{HasText: "batch 33:"})
+			long := p.Locator(`article[data-kind="result"]`, hasText("batch 33:"))
 			body := long.Locator("details > :not(summary)").First()
 			p.want(expect.Locator(body).ToBeHidden())
 			p.want(long.Locator("summary").First().Click())
 			p.want(expect.Locator(body).ToBeVisible())
 			p.checkFit("an open result")
 
-			failed := p.Locator(`article[data-kind="result"]`, playwright.PageLocatorOptions{HasText: "not permitted to log in"})
+			failed := p.Locator(`article[data-kind="result"]`, hasText("not permitted to log in"))
 			p.want(expect.Locator(failed.Locator("details[open]")).ToHaveCount(1))
 			if got, err := failed.Locator("summary").InnerText(); err != nil || !strings.Contains(got, "error") {
 				t.Errorf("row of the failed result = %q, %v, want the word error", got, err)
