@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/alecthomas/chroma/v2"
 	"github.com/alecthomas/chroma/v2/lexers"
@@ -248,40 +250,48 @@ func colour(lexer chroma.Lexer, text string) (made colours) {
 		return made
 	}
 	w := &builder{max: maxHTML / 4}
-	start, rest := time.Now(), text
-	class, run := "", ""
+	begin, at, done, class := time.Now(), 0, 0, "" // text[done:at] is of that class, and not yet written
 	flush := func() {
 		switch {
-		case run == "":
+		case done == at:
 		case class == "":
-			w.text(run)
+			w.text(text[done:at])
 		default:
-			w.element("span", ` class="`+class+`"`, run)
+			w.element("span", ` class="`+class+`"`, text[done:at])
 		}
-		run = ""
+		done = at
 	}
 	for t := tokens(); t != chroma.EOF; t = tokens() {
-		value, ok := t.Value, strings.HasPrefix(rest, t.Value)
+		value, ok := t.Value, strings.HasPrefix(text[at:], t.Value)
 		if !ok { // many lexers see a line feed after the last line
-			if value = strings.TrimSuffix(value, "\n"); value != rest {
+			if value = strings.TrimSuffix(value, "\n"); value != text[at:] {
 				return made
 			}
 		}
-		rest = rest[len(value):]
-		if c := tokenClass(t.Type); c != class {
+		if c := tokenClass(t.Type); c != class && !joined(text, at) {
 			flush()
 			class = c
 		}
-		run += value
-		if w.full || time.Since(start) > tooSlow {
+		at += len(value)
+		if w.full || time.Since(begin) > tooSlow {
 			return made
 		}
 	}
 	flush()
-	if rest != "" || w.full {
+	if at != len(text) || w.full {
 		return made
 	}
 	return colours{w.b, w.elements}
+}
+
+// joined reports whether what is on both sides of a place may be one sign, such as an emoji made
+// of several characters, that a span must not cut.
+func joined(s string, at int) bool {
+	if at == 0 || at >= len(s) || s[at] < utf8.RuneSelf {
+		return false
+	}
+	r, _ := utf8.DecodeRuneInString(s[at:])
+	return s[at-1] >= utf8.RuneSelf || unseen(r) || unicode.In(r, unicode.Mn, unicode.Me)
 }
 
 // Wait returns when no colours are being made. It is for tests and for a clean end.

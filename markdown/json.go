@@ -21,12 +21,18 @@ func (r *Renderer) JSON(src []byte) Output {
 		text := normal(string(src))
 		return r.pre(attrs, func(w *builder) { w.text(text) })
 	}
-	w := &builder{max: maxHTML}
-	w.start("pre", attrs)
-	w.start("code", ` class="language-json"`)
-	writeJSON(w, bytes.TrimSpace(src), len(src) <= maxColours)
-	w.end()
-	w.end()
+	var w *builder
+	for _, colours := range []bool{len(src) <= maxColours, false} {
+		w = &builder{max: maxHTML}
+		w.start("pre", attrs)
+		w.start("code", ` class="language-json"`)
+		writeJSON(w, bytes.TrimSpace(src), colours)
+		w.end()
+		w.end()
+		if !w.full || !colours {
+			break // else colours give way to text
+		}
+	}
 	html, ok := r.seal(w.b)
 	if !ok {
 		return r.limited(string(src), broken)

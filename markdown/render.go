@@ -5,6 +5,7 @@ import (
 	stdhtml "html"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
 	east "github.com/yuin/goldmark/extension/ast"
@@ -400,8 +401,14 @@ func (p *pass) image(n *ast.Image) {
 	w.end()
 }
 
-// shorten cuts a target for display: a data URL is no reading matter.
+// shorten makes a target one line for display and cuts it: a data URL is no reading matter.
 func shorten(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return ' '
+		}
+		return r
+	}, s)
 	const most, data = 300, 64
 	n := most
 	if len(s) >= 5 && strings.EqualFold(s[:5], "data:") {
@@ -410,7 +417,7 @@ func shorten(s string) string {
 	if len(s) <= n {
 		return s
 	}
-	for n > 0 && s[n]&0xc0 == 0x80 {
+	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}
 	return s[:n] + "… " + strconv.Itoa(len(s)) + " bytes"

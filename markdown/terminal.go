@@ -11,11 +11,17 @@ import (
 // control sequence is taken out, and nothing that is printed is hidden by one: concealed text is
 // shown, a carriage return is a line break, and a sequence that does not end takes nothing along.
 func (r *Renderer) Plain(src string) Output {
-	return r.pre(` class="md-plain"`+autoDir+preCommon, func(w *builder) {
+	cut := len(src) > 2*maxHTML // so much may be nothing but sequences
+	if cut {
+		src = src[:2*maxHTML]
+	}
+	out := r.pre(` class="md-plain"`+autoDir+preCommon, func(w *builder) {
 		t := terminal{w: w, r: r}
 		t.write(strings.TrimPrefix(strings.ToValidUTF8(src, "\ufffd"), bom))
 		t.leave()
 	})
+	out.Cut = out.Cut || cut
+	return out
 }
 
 // style is how letters look; colours are 1 to 16, 0 for none.
@@ -91,6 +97,9 @@ func (t *terminal) print(s string) {
 
 // span makes the open span that of a style.
 func (t *terminal) span(s style) {
+	if t.w.elements > maxElements*3/4 {
+		s = style{} // colours give way to text
+	}
 	if t.in == s {
 		return
 	}
@@ -122,14 +131,15 @@ func (t *terminal) leave() {
 
 // sgr applies "select graphic rendition" (ECMA-48 8.3.117, and xterm's colours).
 func (t *terminal) sgr(body string) {
-	params := strings.FieldsFunc(strings.ReplaceAll(body, ";;", ";0;"), func(c rune) bool { return c == ';' })
-	if len(params) == 0 {
-		params = []string{"0"}
-	}
+	params := strings.Split(body, ";")
 	for i := 0; i < len(params); i++ {
-		sub := strings.Split(params[i], ":")
-		n, err := strconv.Atoi(sub[0])
-		if err != nil {
+		number, rest, colons := strings.Cut(params[i], ":")
+		var sub []string // what colons separate, after the number
+		if colons {
+			sub = strings.Split(rest, ":")
+		}
+		n, err := strconv.Atoi(number)
+		if err != nil && number != "" { // an empty one is 0
 			continue
 		}
 		switch {
@@ -142,7 +152,7 @@ func (t *terminal) sgr(body string) {
 		case n == 3:
 			t.now.italic = true
 		case n == 4:
-			t.now.underline = len(sub) < 2 || sub[1] != "0"
+			t.now.underline = len(sub) == 0 || sub[0] != "0"
 		case n == 7:
 			t.now.inverse = true
 		case n == 9:
@@ -172,8 +182,8 @@ func (t *terminal) sgr(body string) {
 		case n == 49:
 			t.now.back = 0
 		case n == 38 || n == 48 || n == 58:
-			args, used := sub[1:], 0
-			if len(sub) == 1 {
+			args, used := sub, 0
+			if len(sub) == 0 {
 				args = params[i+1:]
 				used = 2
 				if len(args) > 0 && args[0] == "2" {

@@ -1,0 +1,113 @@
+package markdown_test
+
+import (
+	"encoding/json"
+	"testing"
+	"unicode"
+
+	"serve-web/markdown"
+)
+
+func seeds(f *testing.F) {
+	for i, s := range sources(f) {
+		if i%4 == 0 || len(s) < 40 {
+			f.Add(s)
+		}
+	}
+}
+
+func FuzzMarkdown(f *testing.F) {
+	seeds(f)
+	r := markdown.New(markdown.Config{Plain: true})
+	f.Fuzz(func(t *testing.T, s string) {
+		out := r.Markdown(s, prefix)
+		check(t, r, out.HTML.String())
+		if out.Limited == "it could not be laid out" {
+			t.Errorf("Markdown(%q): %s", s, out.Limited)
+		}
+	})
+}
+
+func FuzzPlain(f *testing.F) {
+	seeds(f)
+	f.Add("\x1b[1;31mred\x1b[0m \x1b]8;;https://e.com\x07a\x1b]8;;\x07\r\x9b1m\u009d0;x")
+	r := markdown.New(markdown.Config{Plain: true})
+	f.Fuzz(func(t *testing.T, s string) {
+		out := r.Plain(s)
+		check(t, r, out.HTML.String())
+	})
+}
+
+func FuzzCode(f *testing.F) {
+	seeds(f)
+	r := markdown.New(markdown.Config{Plain: true})
+	coloured := markdown.New(markdown.Config{})
+	f.Fuzz(func(t *testing.T, s string) {
+		check(t, r, r.Code(s, s).HTML.String())
+		for _, language := range []string{"go", "json", "html"} {
+			out := coloured.Code(s, language)
+			check(t, r, out.HTML.String())
+			if a, b := text(t, out.HTML.String()), text(t, r.Code(s, language).HTML.String()); a != b {
+				t.Errorf("colours change the text of %q: %q, want %q", s, a, b)
+			}
+		}
+	})
+}
+
+func FuzzJSON(f *testing.F) {
+	seeds(f)
+	for _, s := range []string{`{"a":[1e999,{},[ ],"x\u202e"],"b":{"c":null}}`, "[[[[", `{"a":`} {
+		f.Add(s)
+	}
+	r := markdown.New(markdown.Config{})
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, in := range [][]byte{[]byte(s), []byte(`{"a":[` + s + `]}`)} {
+			check(t, r, r.JSON(in).HTML.String())
+		}
+		in, err := json.Marshal(s)
+		if err != nil {
+			t.Skip()
+		}
+		check(t, r, r.JSON(in).HTML.String())
+	})
+}
+
+func FuzzVisible(f *testing.F) {
+	seeds(f)
+	f.Fuzz(func(t *testing.T, s string) {
+		got := markdown.Visible(s)
+		for _, c := range got {
+			if unicode.IsControl(c) || bidi.MatchString(string(c)) {
+				t.Errorf("Visible(%q) = %q, with %U in it", s, got, c)
+			}
+		}
+		if again := markdown.Visible(got); again != got {
+			t.Errorf("Visible(Visible(%q)) = %q, want %q", s, again, got)
+		}
+	})
+}
+
+// FuzzGuard holds that the guard's count is bounded, always the same, and lets nothing slow pass:
+// a text that it lets through, and eight of it in a row, are rendered in reasonable time.
+func FuzzGuard(f *testing.F) {
+	for _, b := range bombs {
+		f.Add(b.make(200), 100)
+	}
+	r := markdown.New(markdown.Config{Plain: true})
+	f.Fuzz(func(t *testing.T, unit string, times int) {
+		if len(unit) == 0 || len(unit) > 2000 || times < 1 {
+			t.Skip()
+		}
+		s := repeat(unit)(min(times*len(unit), 128_000))
+		spent, why := r.Work(s)
+		if again, whyAgain := r.Work(s); again != spent || whyAgain != why {
+			t.Errorf("Work differs: %d %q, then %d %q", spent, why, again, whyAgain)
+		}
+		if why == "" && spent > markdown.MaxWork {
+			t.Errorf("work = %d without a limit, want at most %d", spent, markdown.MaxWork)
+		}
+		if took, _ := used(func() { r.Markdown(s, prefix) }); took > rail {
+			t.Errorf("Markdown of %d bytes took %v", len(s), took)
+		}
+	})
+}
