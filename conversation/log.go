@@ -14,6 +14,8 @@ var (
 	ErrNotFound = errors.New("no such conversation")
 	// ErrUnreadable: it is there, and the system does not let it be read.
 	ErrUnreadable = errors.New("conversation cannot be read")
+	// ErrUnavailable: who has the conversations does not answer, now or any more.
+	ErrUnavailable = errors.New("the source of the conversations does not answer")
 )
 
 // Summary is what a list says of a conversation.
@@ -35,6 +37,8 @@ type Summary struct {
 	Events int
 	// Presence is where it is kept: projected, local or external (L-2).
 	Presence string
+	// Writing says that somebody was writing the conversation when the summary was made (K-2).
+	Writing bool
 	// Problem is a sentence that says what could not be read and why; empty if all could.
 	Problem string
 }
@@ -55,6 +59,17 @@ type Log struct {
 	Version string
 	// Problem is a sentence that says where the log stopped being readable; empty if it did not.
 	Problem string
+	// Freshness says how far the log may be behind; the zero value: not at all.
+	Freshness Freshness
+}
+
+// Freshness is how a log stands to what its source has.
+type Freshness struct {
+	// AsOf is when a source that may go on answering with what it had then was asked first (P-24);
+	// zero if it looks anew each time.
+	AsOf time.Time
+	// Behind is how long it may take until a reader who follows the log gets what is new.
+	Behind time.Duration
 }
 
 // Position returns the place after the last event.

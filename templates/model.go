@@ -49,6 +49,8 @@ type Row struct {
 	Events   string // "1,204 events"
 	Labels   []string
 	Pinned   bool
+	// Writing says that somebody is writing it now.
+	Writing  bool
 	Archived bool
 	Expired  bool
 	// Problem says what is broken; empty if nothing is.

@@ -138,6 +138,7 @@ func presentRow(sum *conversation.Summary, now time.Time) templates.Row {
 		Events:   count(sum.Events, "event", "events"),
 		Labels:   presentLabels(sum.Labels),
 		Pinned:   !sum.PinnedAt.IsZero(),
+		Writing:  sum.Writing,
 		Archived: sum.Archived,
 		Expired:  expired(sum, now),
 		Problem:  markdown.Visible(sum.Problem),

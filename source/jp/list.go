@@ -1,8 +1,10 @@
 package jp
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -53,7 +55,14 @@ func (l *Library) List(ctx context.Context) ([]conversation.Summary, error) {
 			n++
 		}
 	}
-	return out[:n], nil
+	out = out[:n]
+	for _, id := range l.disk.locked() {
+		at, ok := slices.BinarySearchFunc(out, id, func(s conversation.Summary, id string) int { return cmp.Compare(s.ID, id) })
+		if ok {
+			out[at].Writing = l.Writing(id)
+		}
+	}
+	return out, nil
 }
 
 // listOne returns a conversation's summary. It reports false if it is gone.

@@ -591,4 +591,13 @@ func TestWriting(t *testing.T) {
 			t.Errorf("Writing(%q) = %v, want %v", id, got, want)
 		}
 	}
+	sums, err := l.List(context.Background())
+	if err != nil || len(sums) != 8 {
+		t.Fatalf("List() = %d conversations, %v, want 8", len(sums), err)
+	}
+	for _, s := range sums {
+		if want := s.ID == "17000000001" || s.ID == "17000000002"; s.Writing != want {
+			t.Errorf("List(): Writing of %s = %v, want %v", s.ID, s.Writing, want)
+		}
+	}
 }
