@@ -39,7 +39,7 @@ type Reader interface {
 
 // Batch is what one read found.
 type Batch struct {
-	// Events are best kept to about 32 KB in one batch: a stalled stream holds one. None means
+	// Events are best kept to about 16 KB in one batch: a stalled stream holds one. None means
 	// that there is nothing new.
 	Events []Event
 	// Position is where the next read goes on.
@@ -174,6 +174,8 @@ type follow struct {
 	stream   *stream
 	topic    *topic
 	position string
+	// done says that nothing follows, though a wake-up may still come.
+	done bool
 	// pending says that the topic must be read. It is set before the stream is signalled and
 	// unset before the read, so that no wake-up falls between.
 	pending atomic.Bool

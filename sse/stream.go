@@ -1,6 +1,7 @@
 package sse
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -95,14 +96,13 @@ func (h *Hub) run(s *stream, r *http.Request, f form) error {
 	for open := len(s.follows); ; {
 		for i := range s.follows {
 			follow := &s.follows[i]
-			if !follow.pending.Swap(false) {
+			if follow.done || !follow.pending.Swap(false) {
 				continue
 			}
-			done, err := h.advance(ctx, s, follow, f)
-			if err != nil {
+			if err := h.advance(ctx, s, follow, f); err != nil {
 				return err
 			}
-			if done {
+			if follow.done {
 				if open--; open == 0 {
 					return nil
 				}
@@ -125,33 +125,28 @@ func (h *Hub) run(s *stream, r *http.Request, f form) error {
 	}
 }
 
-// advance reads a topic once, writes what was found and moves the position. It reports whether
-// nothing can follow.
-func (h *Hub) advance(ctx context.Context, s *stream, at *follow, f form) (done bool, err error) {
+// advance reads a topic once, writes what was found and moves the position.
+func (h *Hub) advance(ctx context.Context, s *stream, at *follow, f form) error {
 	read := h.read(ctx, at.topic, at.position)
 	if read == nil {
-		return false, nil
+		return nil
 	}
-	bytes, encodeErr := read.wire(f)
+	bytes, err := read.wire(f)
 	if err := s.write(bytes); err != nil {
-		return false, err
+		return err
 	}
-	err = read.err
-	if err == nil {
-		err = encodeErr
-	}
-	if err != nil {
+	if err = cmp.Or(read.err, err); err != nil {
 		if h.ctx.Err() != nil {
 			// The read was ended, and so will the stream be.
-			return false, nil
+			return nil
 		}
-		return false, fmt.Errorf("read %s: %w", at.topic.name, err)
+		return fmt.Errorf("read %s: %w", at.topic.name, err)
 	}
-	at.position = read.batch.Position
-	if read.batch.More && !read.batch.Done {
+	at.position, at.done = read.batch.Position, read.batch.Done
+	if read.batch.More && !at.done {
 		at.wake()
 	}
-	return read.batch.Done, nil
+	return nil
 }
 
 // stream is one response.

@@ -594,6 +594,24 @@ func TestDone(t *testing.T) {
 	})
 }
 
+// A wake-up while the last read of a topic goes on does not end the topic twice, and with it
+// the stream.
+func TestWakeDuringLastRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &logs{}
+		var s *server
+		l.before = func(string, string) { s.hub.Wake("a") }
+		s = serve(t, sse.Config{Reader: l})
+		defer s.stop()
+		l.append("a", "a0")
+		l.end("a")
+		c := s.open("/many", "", "a", "b")
+		defer c.leave()
+		c.wantMany("a:a0")
+		c.want("heartbeat:")
+	})
+}
+
 // The events beside an error are sent, the stream ends, and nobody else gets the error later.
 func TestReadFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
