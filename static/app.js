@@ -402,10 +402,9 @@ function newTranscript(main, entries, announce) {
   const near = 64; // px to the bottom that still count as there
   const end = document.getElementById('end');
   const button = document.getElementById('unread');
-  const title = document.title;
   const steady = CSS.supports('overflow-anchor', 'auto'); // the browser holds the reader's place
   let waiting = [], frame, line;
-  let unread = 0, following = false;
+  let unread = 0, following = false, title = document.title;
   let gesture = 0, up = 0, folded = 0, held = false, touchAt = 0;
   let last = {};
 
@@ -500,16 +499,20 @@ function newTranscript(main, entries, announce) {
     if (!waiting.length) return;
     const messages = waiting;
     waiting = [];
-    // To select is to read: the text must stay where it is.
-    if (following && isSelecting()) following = false;
-    const stick = following && !held;
-    const hold = !steady && !stick && place();
-    keepFocus(() => {
+    change(() => {
       for (const { id, data } of messages) {
         for (const e of [...parse(data).children]) if (e.localName === 'article' && e.id) put(e);
         if (id) main.dataset.position = id;
       }
     });
+  }
+  // change runs edit and leaves the reader where the reader is.
+  function change(edit) {
+    // To select is to read: the text must stay where it is.
+    if (following && isSelecting()) following = false;
+    const stick = following && !held;
+    const hold = !steady && !stick && place();
+    keepFocus(edit);
     if (stick) toEnd();
     else if (hold && hold.element.isConnected) putBack(hold);
     show();
@@ -532,17 +535,27 @@ function newTranscript(main, entries, announce) {
     seen();
     show();
   }
-  // A gesture upwards counts before its scrolling is seen, or an entry could come in between. One that
-  // a box inside can take is not for the page.
-  function upwards(target) {
+  // takes reports whether a gesture at target is for the page: it is not if a box inside takes it.
+  function takes(target, downwards) {
     const s = scroller();
-    if (!main.contains(target) && !target.contains?.(main)) return;
-    for (let e = target; e instanceof Element && e !== s; e = e.parentElement) {
-      if (e.scrollTop > 0 && /auto|scroll/.test(getComputedStyle(e).overflowY)) return;
+    if (!main.contains(target) && !target.contains?.(main)) return false;
+    for (let e = target; e instanceof Element && e !== s && e !== main; e = e.parentElement) {
+      const room = downwards ? e.scrollHeight - e.clientHeight - e.scrollTop >= 1 : e.scrollTop > 0;
+      if (room && /auto|scroll/.test(getComputedStyle(e).overflowY)) return false;
     }
-    if (s.scrollTop <= 0) return;
+    return downwards || s.scrollTop > 0;
+  }
+  // A gesture upwards counts before its scrolling is seen, or an entry could come in between.
+  function upwards(target) {
+    if (!takes(target, false)) return;
     up = Date.now();
     following = false;
+    show();
+  }
+  // The end may be farther than it seems as long as the entries before it have no layout.
+  function downTo(target) {
+    if (!takes(target, true)) return;
+    following = true;
     show();
   }
 
@@ -553,8 +566,9 @@ function newTranscript(main, entries, announce) {
   on('wheel touchstart touchmove pointerdown keydown', () => ((gesture = Date.now()), (up = 0)));
   on('wheel', (e) => e.deltaY < 0 && !e.ctrlKey && upwards(e.target));
   on('keydown', (e) => {
-    const isTyping = e.target.closest?.('input, textarea, select, [contenteditable]');
-    if (!isTyping && (/^(ArrowUp|PageUp|Home)$/.test(e.key) || (e.key === ' ' && e.shiftKey))) upwards(e.target);
+    if (e.altKey || e.target.closest?.('input, textarea, select')) return;
+    if (/^(ArrowUp|PageUp|Home)$/.test(e.key) || (e.key === ' ' && e.shiftKey)) upwards(e.target);
+    else if (e.key === 'End') downTo(e.target);
   });
   on('touchstart', (e) => (touchAt = e.touches[0].clientY));
   on('touchmove', (e) => e.touches[0].clientY - touchAt > 4 && upwards(e.target));
@@ -585,38 +599,31 @@ function newTranscript(main, entries, announce) {
     end.focus({ preventScroll: true });
   });
 
-  // reload loads the page anew, at the same place. A server that asks for it again and again must
-  // wait for it.
-  const key = 'place ' + location.pathname;
-  const kept = JSON.parse(sessionStorage.getItem(key) ?? '{}');
-  sessionStorage.removeItem(key);
-  let reloading = false;
-  function reload() {
-    if (reloading) return;
-    reloading = true;
-    flush();
-    const article = following ? undefined : place()?.element.closest('article');
-    const top = article?.getBoundingClientRect().top;
-    const again = Date.now() - kept.time < 10_000 ? kept.again + 1 : 0;
-    setTimeout(() => {
-      sessionStorage.setItem(key, JSON.stringify({ id: article?.id, top, following, again, time: Date.now() }));
-      location.reload();
-    }, again && Math.min(30_000, 500 * 2 ** again));
-  }
-
-  function begin() {
+  // The browser has put the page where it was only when it shows it.
+  const settle = () => {
     if (gesture) return;
-    const element = document.getElementById(kept.id);
-    if (kept.following) toEnd();
-    else if (element) putBack({ element, top: kept.top });
     last = measure();
     following = last.rest <= near;
     show();
-  }
-  begin();
-  on('pageshow', (e) => e.persisted || begin()); // the browser has put the page where it was by then
+  };
+  settle();
+  on('pageshow', (e) => e.persisted || settle());
 
-  return { apply, flush, reload };
+  return {
+    apply,
+    flush,
+    // renew makes the page the one that the server sends now, whatever has become of its history.
+    renew(page) {
+      waiting = [];
+      const next = page.querySelector('#transcript');
+      change(() => {
+        for (const part of ['header', '#entries']) morph(main.querySelector(part), next.querySelector(part));
+        main.dataset.position = next.dataset.position;
+        title = page.querySelector('title').textContent;
+      });
+      refreshTimes(main);
+    },
+  };
 }
 
 // newAnnouncer tells those who listen to the page, briefly and not often.
@@ -749,7 +756,7 @@ function livePage() {
   function follow(wake) {
     transcript?.flush();
     const wanted = {};
-    if (topic && !isGone) wanted[topic] = main.dataset.position ?? '';
+    if (topic && !isGone && !renewing) wanted[topic] = main.dataset.position ?? '';
     if (list) wanted[list] = nav.dataset.position ?? '';
     asked = Date.now();
     way?.say({ follow: wanted, wake });
@@ -777,12 +784,36 @@ function livePage() {
     } else if (m.topic === topic) {
       if (m.event === 'entries') transcript.apply(m);
       else if (m.event === 'status') lamp.status(JSON.parse(m.data));
-      else if (m.event === 'reset') transcript.reload();
-      else if (m.event === 'gone') {
-        isGone = true;
-        lamp.gone();
-      }
+      else if (m.event === 'reset') renew();
+      else if (m.event === 'gone') end();
     }
+  }
+  function end() {
+    isGone = true;
+    lamp.gone();
+  }
+
+  // The history changed: the page becomes what a new one would be, in place, so that the reader keeps
+  // place, folds and selection, and so that a server that is away costs nothing. A server that asks
+  // for it again and again waits longer and longer.
+  let renewed = 0, again = 0, renewing;
+  function renew() {
+    again = Date.now() - renewed < 10_000 ? again + 1 : 0;
+    clearTimeout(renewing);
+    renewing = setTimeout(load, again && Math.min(30_000, 250 * 2 ** again));
+  }
+  async function load() {
+    renewed = Date.now();
+    try {
+      const answer = await fetch(location.href, { cache: 'no-store' });
+      if (answer.status === 404) return end();
+      if (!answer.ok) return renew();
+      transcript.renew(parse(await answer.text()));
+      renewing = undefined;
+    } catch {
+      return renew();
+    }
+    follow();
   }
 
   // A timer that comes late, after sleep, finds the last sign of life long ago; so this notices it too.
