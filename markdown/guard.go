@@ -304,7 +304,7 @@ func (m *meter) inline(lines *text.Segments, source []byte) {
 	space, bracket, angle := far, far, far
 	titled := false // what follows the next space opens a title
 	var behind, behind2 byte
-	ticks := map[int]bool{}
+	var ticks map[int]bool
 	runs, closers, cost := 0, 0, 10*total
 	to := func(at int) int { // distance from here to a place; to the end if there is none
 		if at == far {
@@ -339,6 +339,9 @@ func (m *meter) inline(lines *text.Segments, source []byte) {
 				// backslash leaves of a run.
 				if !ticks[n] || prev == '\\' && n > 1 && !ticks[n-1] {
 					cost += 4 * rest
+				}
+				if ticks == nil {
+					ticks = map[int]bool{}
 				}
 				ticks[n] = true
 				cost += 100

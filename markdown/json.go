@@ -14,13 +14,13 @@ const (
 
 // JSON renders a JSON value with a line for each member, keys in their order, and numbers and
 // strings exactly as they are written. Below a hundred levels it is not laid out further. What is
-// not one valid JSON value is shown as it is.
+// not one valid JSON value, or longer than 4 MB, is shown as it is.
 func (r *Renderer) JSON(src []byte) Output {
-	attrs := ` class="chroma"` + ltr + preCommon
-	if !json.Valid(src) {
-		text := normal(string(src))
-		return r.pre(attrs, func(w *builder) { w.text(text) })
+	attrs := ` class="chroma"` + ltr
+	if len(src) > maxInput || !json.Valid(src) {
+		return r.plain(attrs, string(src[:min(len(src), maxInput+1)]))
 	}
+	attrs += preCommon
 	var w *builder
 	for _, colours := range []bool{len(src) <= maxColours, false} {
 		w = &builder{max: maxHTML}

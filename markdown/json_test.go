@@ -79,6 +79,7 @@ func TestJSONBombs(t *testing.T) {
 		"long string":               `"` + strings.Repeat(`\"`, 2_000_000) + `"`,
 		"spaces":                    "[" + strings.Repeat(" ", 4_000_000) + "1]",
 		"spaces before every colon": "{" + strings.Repeat(`"a"`+strings.Repeat(" ", 100)+":1,", 10_000) + `"a":1}`,
+		"as large as a disk":        "[" + strings.Repeat(" ", 40_000_000) + "]",
 		"broken, large":             strings.Repeat(`{"a":`, 600_000),
 		"invisible in every string": `["` + strings.Repeat("\u200b\u00ad", 500_000) + `"]`,
 	} {

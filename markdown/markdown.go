@@ -20,8 +20,18 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// maxHTML is how much markup one call returns, in bytes.
-const maxHTML = 2_000_000
+const (
+	maxHTML  = 2_000_000   // bytes of markup that one call returns
+	maxInput = 2 * maxHTML // bytes of a text that one call looks at; so much may be all sequences and spaces
+)
+
+// clip returns the part of a text that is looked at, and whether that is not all.
+func clip(s string) (string, bool) {
+	if len(s) <= maxInput {
+		return s, false
+	}
+	return s[:maxInput], true
+}
 
 // Config says how to render. The zero value is usable.
 type Config struct {
@@ -70,11 +80,10 @@ func (r *Renderer) Markdown(src, idPrefix string) Output {
 }
 
 func (r *Renderer) markdown(src, idPrefix string, aim func(string) target) (out Output) {
-	src = normal(src)
 	if len(src) > maxSource {
 		return r.limited(src, tooLong)
 	}
-	src = stripSequences(src)
+	src = stripSequences(normal(src))
 	w := &builder{max: maxHTML}
 	wait, reason := r.build(w, src, idPrefix, aim)
 	if reason != "" {
@@ -124,8 +133,17 @@ func safePrefix(prefix string) string {
 }
 
 func (r *Renderer) limited(src string, why limit) Output {
-	out := r.pre(` class="md-limited"`+autoDir+preCommon, func(w *builder) { w.text(src) })
+	out := r.plain(` class="md-limited"`+autoDir, src)
 	out.Limited = string(why)
+	return out
+}
+
+// plain writes a text as it is.
+func (r *Renderer) plain(attrs, src string) Output {
+	src, cut := clip(src)
+	src = normal(src)
+	out := r.pre(attrs+preCommon, func(w *builder) { w.text(src) })
+	out.Cut = out.Cut || cut
 	return out
 }
 
@@ -148,6 +166,7 @@ func (r *Renderer) pre(attrs string, content func(*builder)) Output {
 // Code renders source code. It has colours if the language is known by that name and the code is
 // small enough to colour.
 func (r *Renderer) Code(src, language string) Output {
+	src, cut := clip(src)
 	w := &builder{max: maxHTML}
 	allow := newAllowance()
 	wait := r.codeBlock(w, normal(src), language, &allow)
@@ -155,7 +174,7 @@ func (r *Renderer) Code(src, language string) Output {
 	if !ok {
 		return r.limited(src, broken)
 	}
-	return Output{HTML: html, Cut: w.full, Pending: wait}
+	return Output{HTML: html, Cut: w.full || cut, Pending: wait}
 }
 
 // codeBlock writes a block of code and reports whether colours are still being made for it.

@@ -92,11 +92,19 @@ func tokenClass(t chroma.TokenType) string {
 	}
 }
 
-// seal sanitises what was built and makes sure that it is balanced; ok is false if it is not, and
-// then it must not be used.
+// seal sanitises what was built and makes sure that it is balanced; ok is false if it is not, or if
+// the library panics, and then there is no markup.
 func (r *Renderer) seal(built []byte) (html HTML, ok bool) {
+	defer func() {
+		if recover() != nil {
+			html, ok = HTML{}, false
+		}
+	}()
 	safe := r.policy.SanitizeReader(bytes.NewReader(built)).String()
-	return HTML{safe}, balanced(safe)
+	if !balanced(safe) {
+		return HTML{}, false
+	}
+	return HTML{safe}, true
 }
 
 // kinds of elements, for what may stand in what.

@@ -11,10 +11,7 @@ import (
 // control sequence is taken out, and nothing that is printed is hidden by one: concealed text is
 // shown, a carriage return is a line break, and a sequence that does not end takes nothing along.
 func (r *Renderer) Plain(src string) Output {
-	cut := len(src) > 2*maxHTML // so much may be nothing but sequences
-	if cut {
-		src = src[:2*maxHTML]
-	}
+	src, cut := clip(src)
 	out := r.pre(` class="md-plain"`+autoDir+preCommon, func(w *builder) {
 		t := terminal{w: w, r: r}
 		t.write(strings.TrimPrefix(strings.ToValidUTF8(src, "\ufffd"), bom))
