@@ -63,12 +63,14 @@ var rooms = []room{
 	{"sse", nil, nil, slices.Concat(files, processes, html)},
 	{"source", []string{"conversation"}, []string{fsnotify}, slices.Concat(html, network)},
 	{"source/jp", []string{"conversation", "source"}, []string{jsonv2, fsnotify, xsys}, slices.Concat(html, network)},
+	{"source/plugin", []string{"conversation"}, []string{jsonv2}, slices.Concat(files, processes, html, network)},
+	{"source/plugin/host", []string{"conversation", "userview"}, []string{jsonv2}, slices.Concat(html, network)},
 	{"demo", nil, []string{jsonv2}, slices.Concat(html, network, processes)},
 	{"review", []string{"conversation"}, nil, slices.Concat(html, network)},
 	{"mcp", []string{"conversation", "userview", "review"}, nil, html},
 	{"templates", []string{"markdown", "static"}, []string{templ}, slices.Concat(files, processes, clock, []string{"net/http"})},
 	{"web", []string{"conversation", "userview", "markdown", "templates", "static", "sse", "review"}, []string{echo, jsonv2, xtext}, slices.Concat(files, processes)},
-	{"cmd/serve-web", []string{"source/jp", "web", "demo"}, []string{pflag}, slices.Concat(html, []string{"encoding/json"})},
+	{"cmd/serve-web", []string{"source/jp", "source/plugin", "source/plugin/host", "web", "demo"}, []string{pflag}, slices.Concat(html, []string{"encoding/json"})},
 	{"e2e", nil, []string{playwright}, nil},
 }
 

@@ -92,7 +92,7 @@ func presentHead(t *transcript, now time.Time) templates.ConversationPage {
 		View:     userView,
 		Position: t.log.Position().String(),
 		When:     presentTime(activity(sum), now),
-		Facts:    presentFacts(t),
+		Facts:    append(presentFacts(t), presentFreshness(t.log.Freshness, now.Location())...),
 		Labels:   presentLabels(sum.Labels),
 		Marks:    presentMarks(sum, now),
 	}
@@ -118,6 +118,18 @@ func presentFacts(t *transcript) []string {
 		facts = append(facts, model)
 	}
 	return facts
+}
+
+// presentFreshness says how far a log may be behind. It does not change with the time of day, so
+// that a page which is open need not be told anew.
+func presentFreshness(f conversation.Freshness, zone *time.Location) []string {
+	switch {
+	case !f.AsOf.IsZero():
+		return []string{"as of " + f.AsOf.In(zone).Format("2 January 15:04:05") + ", or before"}
+	case f.Behind > 0:
+		return []string{"up to " + count(int(f.Behind/time.Second), "second", "seconds") + " behind"}
+	}
+	return nil
 }
 
 func presentMarks(sum *conversation.Summary, now time.Time) []string {
