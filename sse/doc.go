@@ -6,8 +6,8 @@
 // position for each topic followed. The [Hub] carries wake-ups, never payloads. A stream follows
 // its topics first, then reads from its position, writes, waits for a wake-up, and reads on. So a
 // wake-up during a read is not lost, and a reader who is slow is read for again when it can take
-// more. Streams at the same position of a topic share one read and its bytes: an event costs one
-// [Reader.Read] and one encoding, however many streams carry it.
+// more. Streams at the same position of a topic share one [Reader.Read] and its bytes, however many
+// they are; streams that fell behind, at other positions, read for themselves.
 //
 // The package does not know what it carries: topics and positions are opaque strings, data is
 // text. It writes no HTML, and decides about no status but 200.
