@@ -81,7 +81,7 @@ type ConversationPage struct {
 	Marks  []string // "pinned", "archived", "expired …"
 	// Problem is a sentence on what could not be read; empty if all could.
 	Problem string
-	Entries []Entry
+	Entries []Article
 }
 
 // Entry is one thing in the transcript.

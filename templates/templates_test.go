@@ -69,6 +69,19 @@ func entries() []templates.Entry {
 	}
 }
 
+func articles() []templates.Article {
+	var out []templates.Article
+	for _, e := range entries() {
+		a, err := templates.NewArticle(e)
+		if err != nil {
+			panic(err)
+		}
+		a.Said = e.When.Said
+		out = append(out, a)
+	}
+	return out
+}
+
 type component interface {
 	Render(context.Context, io.Writer) error
 }
@@ -82,7 +95,7 @@ func fixtures() map[string]component {
 		"conversation": templates.ConversationPage{
 			Frame: frame(hostile, list()), ID: "17636257631", Title: hostile, View: "user", Position: "12-9f3c2a71",
 			When: at("5 minutes ago"), Facts: []string{"12 events", "2 turns"}, Labels: []string{"review"},
-			Marks: []string{"pinned", "expires tomorrow"}, Problem: "The log ends too early.", Entries: entries(),
+			Marks: []string{"pinned", "expires tomorrow"}, Problem: "The log ends too early.", Entries: articles(),
 		},
 		"conversation-empty": templates.ConversationPage{Frame: frame("Untitled", list()), ID: "1", Title: "Untitled", View: "user", Position: "0-00000000"},
 		"error":              templates.ErrorPage{Frame: frame("Not found", list()), Status: 404, Heading: "Not found", Problem: "There is no such conversation.", Advice: "Look for it in the list."},

@@ -75,7 +75,7 @@ func parseID(s string) (id string, canonical, ok bool) {
 // presentConversation is the page of a transcript, but for the frame.
 func presentConversation(t *transcript, now time.Time) templates.ConversationPage {
 	page := presentHead(t, now)
-	page.Entries = make([]templates.Entry, 0, len(t.done)+len(t.tail))
+	page.Entries = make([]templates.Article, 0, len(t.done)+len(t.tail))
 	for e := range t.entries {
 		page.Entries = append(page.Entries, presentEntry(e, now))
 	}
@@ -103,10 +103,10 @@ func presentHead(t *transcript, now time.Time) templates.ConversationPage {
 }
 
 // presentEntry is a rendered entry with its time as it is said now.
-func presentEntry(e *entry, now time.Time) templates.Entry {
-	v := e.view
-	v.When.Said = say(e.time, now)
-	return v
+func presentEntry(e *entry, now time.Time) templates.Article {
+	a := e.article
+	a.Said = say(e.time, now)
+	return a
 }
 
 func presentFacts(t *transcript) []string {

@@ -61,12 +61,25 @@ func (p *presenter) who(pc *piece) string {
 	return "Assistant"
 }
 
-// render fills in e from the piece that it is made of, of the conversation id. What goes wrong in it
-// costs this entry only.
+// render fills in e from the piece that it is made of, of the conversation id.
 func (p *presenter) render(e *entry, pc *piece, id string) {
 	p.renders.Add(1)
-	e.pending = nil
-	e.view = templates.Entry{
+	view, pending := p.present(e, pc, id)
+	article, err := templates.NewArticle(view)
+	if err != nil { // a component fails only with what it writes to, which is memory
+		p.log.Error("entry not rendered", "entry", e.key.id, "error", err)
+	}
+	e.article, e.pending = article, nil
+	if pending {
+		kept := *pc
+		e.pending = &kept
+	}
+}
+
+// present is the view model of an entry, but for the time as people say it, and whether it should be
+// made once more because colours are still being made. What goes wrong in it costs this entry only.
+func (p *presenter) present(e *entry, pc *piece, id string) (view templates.Entry, pending bool) {
+	view = templates.Entry{
 		ID:        e.key.id,
 		Kind:      pc.kind,
 		Turn:      e.key.turn + 1,
@@ -76,25 +89,24 @@ func (p *presenter) render(e *entry, pc *piece, id string) {
 		When:      presentInstant(e.time, p.zone),
 	}
 	b := builder{prose: p.prose, id: e.key.id}
-	if err := guarded(func() error { e.view.Result = b.build(pc); return nil }); err != nil {
+	if err := guarded(func() error { view.Result = b.build(pc); return nil }); err != nil {
 		p.log.Error("entry not rendered", "entry", e.key.id, "error", err)
-		e.view.Kind = "broken"
-		e.view.Note = "This entry cannot be shown: the program made a mistake with it. The others are not affected."
-		return
+		view.Kind = "broken"
+		view.Note = "This entry cannot be shown: the program made a mistake with it. The others are not affected."
+		return view, false
 	}
-	e.view.Parts = b.parts
+	view.Parts = b.parts
 	if b.limited != "" {
 		b.notes = append(b.notes, "Shown as plain text: "+b.limited+".")
 	}
 	if b.cut {
 		b.notes = append(b.notes, "This is too long to be shown whole.")
-		e.view.Text = "/conversations/" + id + "/text/" + e.key.id
 	}
-	e.view.Note = strings.Join(b.notes, " ")
-	if b.pending {
-		kept := *pc
-		e.pending = &kept
+	if b.cut || pc.kind == "result" {
+		view.Text = "/conversations/" + id + "/text/" + e.key.id
 	}
+	view.Note = strings.Join(b.notes, " ")
+	return view, b.pending
 }
 
 // builder makes the parts of one entry.

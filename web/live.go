@@ -113,7 +113,7 @@ func (l *live) readConversation(ctx context.Context, id, from string) (sse.Batch
 		}
 		var b bytes.Buffer
 		for _, e := range entries {
-			if err := templates.EntryArticle(presentEntry(e, now)).Render(ctx, &b); err != nil {
+			if err := presentEntry(e, now).Render(ctx, &b); err != nil {
 				return sse.Batch{Position: from}, fmt.Errorf("rendering an entry: %w", err)
 			}
 		}

@@ -39,8 +39,7 @@ type entry struct {
 	touched int
 	key     key
 	time    time.Time
-	// view is all but the time as people say it.
-	view templates.Entry
+	article templates.Article
 	// pending is what to render once more, because its colours were not there yet; nil if none.
 	pending *piece
 }
@@ -279,7 +278,7 @@ func (t *transcript) take(p *presenter, events []conversation.Event, pieces []pi
 		}
 		begun = max(begun, pc.begun)
 		if old := known(k.id); old != nil && old.key == k {
-			e.view, e.pending = old.view, old.pending
+			e.article, e.pending = old.article, old.pending
 		} else {
 			p.render(&e, pc, t.log.Summary.ID)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"serve-web/conversation"
 	"serve-web/markdown"
+	"serve-web/templates"
 )
 
 // recorder is a prose that notes what it is asked for. Its markup tells apart whatever it was given.
@@ -95,17 +96,31 @@ func lines(t *transcript) []string {
 		texts[p.id()] = p.rawText()
 	}
 	var out []string
-	for e := range t.entries {
+	for _, v := range views(testPresenter(newRecorder()), t) {
 		opens := ""
-		if e.view.OpensTurn {
+		if v.OpensTurn {
 			opens = "+"
 		}
 		model := ""
-		if e.view.Model != "" {
-			model = " (" + e.view.Model + ")"
+		if v.Model != "" {
+			model = " (" + v.Model + ")"
 		}
-		out = append(out, fmt.Sprintf("%s %s %d%s %s%s: %s",
-			e.view.ID, e.view.Kind, e.view.Turn, opens, e.view.Who, model, texts[e.view.ID]))
+		out = append(out, fmt.Sprintf("%s %s %d%s %s%s: %s", v.ID, v.Kind, v.Turn, opens, v.Who, model, texts[v.ID]))
+	}
+	return out
+}
+
+// views are the view models that the entries of t were made of.
+func views(p *presenter, t *transcript) []templates.Entry {
+	pieces := map[string]piece{}
+	for _, pc := range fold(t.folding.seed, t.log) {
+		pieces[pc.id()] = pc
+	}
+	var out []templates.Entry
+	for e := range t.entries {
+		pc := pieces[e.key.id]
+		v, _ := p.present(e, &pc, t.log.Summary.ID)
+		out = append(out, v)
 	}
 	return out
 }
@@ -263,18 +278,20 @@ func TestParts(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			rec := newRecorder()
-			tr := testPresenter(rec).transcribe(LogOf(t, "1", events(test.event)))
+			p := testPresenter(rec)
+			tr := p.transcribe(LogOf(t, "1", events(test.event)))
+			rec.calls = nil
 			var captions []string
 			row := ""
-			for e := range tr.entries {
-				for _, p := range e.view.Parts {
+			for _, v := range views(p, tr) {
+				for _, p := range v.Parts {
 					c := p.Caption
 					if p.Folded {
 						c = "folded " + c
 					}
 					captions = append(captions, c)
 				}
-				if r := e.view.Result; r != nil {
+				if r := v.Result; r != nil {
 					row = r.First + " | " + r.Size
 				}
 			}
@@ -294,8 +311,9 @@ func TestParts(t *testing.T) {
 func TestErrorsStartOpen(t *testing.T) {
 	for _, e := range []string{`{"type":"tool_call_response","id":"a","content":"no","is_error":true}`,
 		`{"type":"tool_call_response","id":"a","content":"no","isError":true}`} {
-		for en := range testPresenter(newRecorder()).transcribe(LogOf(t, "1", events(e))).entries {
-			if r := en.view.Result; !r.IsError || !r.Open {
+		p := testPresenter(newRecorder())
+		for _, v := range views(p, p.transcribe(LogOf(t, "1", events(e)))) {
+			if r := v.Result; !r.IsError || !r.Open {
 				t.Errorf("row of %s = %+v, want an error that starts open", e, *r)
 			}
 		}
@@ -316,8 +334,9 @@ func TestNotes(t *testing.T) {
 		{`[1]`, recorder{}, "The log has an element here that is no event."},
 	} {
 		test.rec.real = markdown.New(markdown.Config{})
-		for e := range testPresenter(&test.rec).transcribe(LogOf(t, "7", events(test.event))).entries {
-			if got := strings.TrimSpace(e.view.Note + " " + e.view.Text); got != test.want {
+		p := testPresenter(&test.rec)
+		for _, v := range views(p, p.transcribe(LogOf(t, "7", events(test.event)))) {
+			if got := strings.TrimSpace(v.Note + " " + v.Text); got != test.want {
 				t.Errorf("note and text of %s = %q, want %q", test.event, got, test.want)
 			}
 		}
@@ -366,10 +385,10 @@ func TestPanicCostsOneEntry(t *testing.T) {
 	p := newPresenter(panicking{newRecorder()}, slog.New(slog.NewTextHandler(&logged, nil)), time.UTC)
 	tr := p.transcribe(LogOf(t, "1", events("turn", "request:fine", "message:boom", "request:fine too")))
 	var got []string
-	for e := range tr.entries {
-		got = append(got, e.view.ID+" "+e.view.Kind)
-		if e.view.Kind == "broken" && (e.view.Note == "" || len(e.view.Parts) > 0) {
-			t.Errorf("broken entry = %+v, want a note alone", e.view)
+	for _, v := range views(p, tr) {
+		got = append(got, v.ID+" "+v.Kind)
+		if v.Kind == "broken" && (v.Note == "" || len(v.Parts) > 0) {
+			t.Errorf("broken entry = %+v, want a note alone", v)
 		}
 	}
 	if d := cmp.Diff([]string{"e1 request", "e2 broken", "e3 request"}, got); d != "" {
@@ -405,7 +424,7 @@ func state(t *transcript) (entries []entry, rest string) {
 	return entries, fmt.Sprintf("%d done, said %v, open %+v, turns %d", len(t.done), t.said, t.open, t.folding.turns)
 }
 
-var entryOption = cmp.AllowUnexported(entry{}, key{}, piece{}, markdown.HTML{})
+var entryOption = cmp.AllowUnexported(entry{}, key{}, piece{}, templates.Article{})
 
 // TestExtend: a transcript that followed a log, whatever was done to it, is the one that is made of
 // the log at once; and what was touched since a place is all that changed since.
@@ -547,11 +566,11 @@ func FuzzFold(f *testing.F) {
 			t.Errorf("extended at %d (-at once +extended):\n%s", n, d)
 		}
 		seen := map[string]bool{}
-		for _, e := range got {
-			if seen[e.view.ID] || e.view.ID == "" || e.view.Kind == "" || e.view.Who == "" {
-				t.Errorf("entry = %+v, want an id of its own, a kind, a name", e.view)
+		for _, v := range views(p, tr) {
+			if seen[v.ID] || v.ID == "" || v.Kind == "" || v.Who == "" {
+				t.Errorf("entry = %+v, want an id of its own, a kind, a name", v)
 			}
-			seen[e.view.ID] = true
+			seen[v.ID] = true
 		}
 		for _, e := range tr.log.Events {
 			if _, ok := e.Body.(conversation.Request); ok && !seen[fmt.Sprintf("e%d", e.Index)] {

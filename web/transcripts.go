@@ -99,10 +99,4 @@ func (t *transcript) bytes() int64 {
 	return n
 }
 
-func (e *entry) bytes() int {
-	n := entryBytes
-	for _, p := range e.view.Parts {
-		n += len(p.HTML.String())
-	}
-	return n
-}
+func (e *entry) bytes() int { return entryBytes + e.article.Len() }

@@ -1,0 +1,48 @@
+package templates
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/a-h/templ"
+)
+
+// Article is an entry as markup, made once for all pages and streams that show it. Only the words for
+// its time are left open, because they change by themselves.
+type Article struct {
+	before, after string
+	// Said is how people say the entry's time now: "5 minutes ago".
+	Said string
+}
+
+// NewArticle makes the markup of e.
+func NewArticle(e Entry) (Article, error) {
+	e.When.Said = ""
+	var b strings.Builder
+	if err := EntryArticle(e).Render(context.Background(), &b); err != nil {
+		return Article{}, err
+	}
+	html := b.String()
+	// The entry's own time is the first element of its name: before it there is only escaped text.
+	const end = "</time>"
+	if before, after, ok := strings.Cut(html, end); ok && e.When.Machine != "" {
+		return Article{before: before, after: end + after}, nil
+	}
+	return Article{before: html}, nil
+}
+
+// Len is the length of the markup in bytes, without the words for the time.
+func (a Article) Len() int { return len(a.before) + len(a.after) }
+
+// Render writes the entry.
+func (a Article) Render(_ context.Context, w io.Writer) error {
+	if _, err := io.WriteString(w, a.before); err != nil || a.after == "" {
+		return err
+	}
+	if _, err := io.WriteString(w, templ.EscapeString(a.Said)); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, a.after)
+	return err
+}
