@@ -90,7 +90,7 @@ function newHub() {
       stop.abort();
       if (source) return;
       const seconds = parseInt(answer.headers.get('Retry-After'), 10);
-      if (answer.status === 204) {
+      if (answer.status === 204 || answer.status === 404) { // nothing to come, or no streams here
         unplan();
         tell('ended');
       } else if (seconds > 0) {
@@ -172,7 +172,7 @@ function newHub() {
       t.tried.clear();
       plan(join);
     }
-    if (!wake || state === 'ended' || Date.now() - opened < 1_000) return;
+    if (!wake || Date.now() - opened < 1_000) return;
     fails = 0;
     doubt();
     open();
@@ -511,10 +511,10 @@ function newTranscript(main, entries, announce) {
     // To select is to read: the text must stay where it is.
     if (following && isSelecting()) following = false;
     const stick = following && !held;
-    const hold = !steady && !stick && place();
+    const at = !steady && !stick && place();
     keepFocus(edit);
     if (stick) toEnd();
-    else if (hold && hold.element.isConnected) putBack(hold);
+    else if (at && at.element.isConnected) putBack(at);
     show();
   }
 
@@ -573,9 +573,14 @@ function newTranscript(main, entries, announce) {
   on('touchstart', (e) => (touchAt = e.touches[0].clientY));
   on('touchmove', (e) => e.touches[0].clientY - touchAt > 4 && upwards(e.target));
   // A finger's pointer is cancelled as soon as it scrolls, and a scrollbar keeps the end of its drag.
-  on('touchstart', () => (held = true));
-  on('touchend touchcancel', () => (held = false));
-  on('pointerdown pointermove pointerup', (e) => e.pointerType !== 'touch' && (held = e.buttons > 0));
+  function hold(is) {
+    if (held === is) return;
+    held = is;
+    if (!is && following && !isSelecting()) toEnd();
+  }
+  on('touchstart', () => hold(true));
+  on('touchend touchcancel', () => hold(false));
+  on('pointerdown pointermove pointerup', (e) => e.pointerType !== 'touch' && hold(e.buttons > 0));
   // Whoever opens a fold reads it.
   on('click', (e) => e.target.closest?.('summary') && (folded = Date.now()), entries);
   on('toggle', () => isRecent(folded) && (following &&= measure().rest <= near), entries);
