@@ -186,7 +186,8 @@ func (l *Library) loadStream(e *entry, n *kept, st *state) error {
 	f.events, key.at = at, at
 	var s *stream
 	if n.stream != nil && !e.doubt.Load() {
-		s, err = readOn(file, key, n.stream, l.seed, l.work)
+		// What it fails at, the reading of the whole file meets again, or gets over.
+		s, _ = readOn(file, key, n.stream, l.seed, l.work)
 	}
 	if s == nil {
 		if s, err = readWhole(file, key, n.stream, l.seed, l.work); err != nil {
