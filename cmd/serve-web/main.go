@@ -16,7 +16,11 @@ import (
 )
 
 func main() {
-	os.Exit(status(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr), os.Stderr))
+	args, stdout := commandLine(os.Args, isTerminal(os.Stdin)), os.Stdout
+	if isMode(args, pluginMode) {
+		stdout = protocolOnly()
+	}
+	os.Exit(status(run(context.Background(), args, os.Stdin, stdout, os.Stderr), os.Stderr))
 }
 
 // status tells the person what err says, and the shell by the exit status: 0 for nil, 2 for a

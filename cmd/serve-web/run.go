@@ -23,8 +23,14 @@ import (
 )
 
 // run does what args say and returns when that is done: for a server, when ctx ends or the process
-// is told to stop. Its error is one sentence; see [status]. It reads nothing from stdin.
-func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
+// is told to stop. Its error is one sentence; see [status]. Only a plugin reads stdin.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	switch {
+	case isMode(args, pluginMode):
+		return runPlugin(ctx, args[1:], stdin, stdout, stderr)
+	case isMode(args, hostMode):
+		return runHost(ctx, args[1:], stdout, stderr)
+	}
 	o, err := parse(args)
 	switch {
 	case errors.Is(err, pflag.ErrHelp):

@@ -3,6 +3,7 @@ package plugin
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -24,6 +25,34 @@ type Init struct {
 	// LogLevel is 0 for errors alone, and one more each for warnings, information, debugging and
 	// tracing.
 	LogLevel int `json:"log_level"`
+}
+
+// Settings returns the options as texts, by name; null ones are left out. A value that is no text,
+// number or truth value is its JSON. The error says that the options are no object.
+func (i Init) Settings() (map[string]string, error) {
+	if len(i.Options) == 0 || i.Options.Kind() == 'n' {
+		return nil, nil
+	}
+	var options map[string]jsontext.Value
+	if i.Options.Kind() != '{' || json.Unmarshal(i.Options, &options, tolerant) != nil {
+		return nil, errors.New("the options are not a table")
+	}
+	settings := map[string]string{}
+	for name, v := range options {
+		switch v.Kind() {
+		case 'n':
+			continue
+		case '"':
+			text, err := jsontext.AppendUnquote(nil, v)
+			if err != nil {
+				return nil, fmt.Errorf("the option %s is not UTF-8", name)
+			}
+			settings[name] = string(text)
+		default:
+			settings[name] = string(v)
+		}
+	}
+	return settings, nil
 }
 
 // Workspace is what the host serves. Paths are absolute.
