@@ -89,7 +89,9 @@ func NewLibrary(h *Host, now func() time.Time) *Library {
 }
 
 // Workspace returns the name of the workspace: that of its directory.
-func (l *Library) Workspace() string { return path.Base(strings.ReplaceAll(l.host.Init.Workspace.Root, `\`, "/")) }
+func (l *Library) Workspace() string {
+	return path.Base(strings.ReplaceAll(l.host.Init.Workspace.Root, `\`, "/"))
+}
 
 // Writing reports whether somebody is writing the conversation, as far as the host said so when it
 // was last asked. Older hosts never do.
