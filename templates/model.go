@@ -138,3 +138,13 @@ type ErrorPage struct {
 	Problem string // what happened, one sentence
 	Advice  string // what to do, one sentence
 }
+
+// EnterPage asks for the token, of who may see nothing else.
+type EnterPage struct {
+	// Status is that of an answer that is another one; 0 for the page itself.
+	Status  int
+	Heading string
+	Problem string // what to do, or what was wrong, one sentence
+	// Again offers to ask once more for the address.
+	Again bool
+}

@@ -22,8 +22,20 @@ func (p ConversationPage) Render(ctx context.Context, w io.Writer) error {
 	return p.page().Render(ctx, w)
 }
 
+// Len is about the length of the page in bytes.
+func (p ConversationPage) Len() int {
+	n := 8_000 + 1_000*len(p.List.Rows)
+	for _, a := range p.Entries {
+		n += a.Len() + len(a.Said)
+	}
+	return n
+}
+
 // Render writes the page; a view model of a page is its component.
 func (p ErrorPage) Render(ctx context.Context, w io.Writer) error { return p.page().Render(ctx, w) }
+
+// Render writes the page; a view model of a page is its component.
+func (p EnterPage) Render(ctx context.Context, w io.Writer) error { return p.page().Render(ctx, w) }
 
 func documentTitle(f Frame) string {
 	if f.Workspace == "" {
