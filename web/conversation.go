@@ -90,7 +90,7 @@ func presentHead(t *transcript, now time.Time) templates.ConversationPage {
 		ID:       sum.ID,
 		Title:    title,
 		View:     userView,
-		Position: t.log.Position().String(),
+		Position: t.position(len(t.log.Events)).String(),
 		When:     presentTime(activity(sum), now),
 		Facts:    append(presentFacts(t), presentFreshness(t.log.Freshness, now.Location())...),
 		Labels:   presentLabels(sum.Labels),

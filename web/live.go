@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -37,22 +39,35 @@ type Follower interface {
 // in steps, and a stalled one holds one step.
 const batchBytes = 32 << 10
 
+const (
+	// colourWait is how long a stream waits for colours before it looks for them again.
+	colourWait = 500 * time.Millisecond
+	// colourMemory is for how long colours that came late are given to who may have seen the page
+	// without: a page's first stream comes a moment after it.
+	colourMemory = time.Minute
+	// failedWait is how long what could not be read is left alone, if nobody tells of a change.
+	failedWait = 5 * time.Second
+)
+
 // live reads what streams carry. Topics are "<id>/<view>" for a conversation and "list?<query>" for
 // the list.
 //
-// A position is that of the log, which the page and each event of a stream carry. Behind a space the
-// stream itself remembers what was last said beside the entries; a browser that comes back without
-// is told that again.
+// A position is that of the transcript, which the page and each event of a stream carry. Behind a
+// space the stream itself remembers what was last said beside the entries, and behind another one up
+// to when late colours were given; a browser that comes back without is told that again.
 type live struct {
 	server *Server
 	seed   maphash.Seed
 	// stops end the watching of each topic. Only the hub's calls of watch, which never overlap, use it.
 	stops map[string]func()
 	hub   *sse.Hub
+
+	mu  sync.Mutex
+	due map[string]bool // topics that later wakes
 }
 
 func newLive(s *Server) *live {
-	l := &live{server: s, seed: maphash.MakeSeed(), stops: map[string]func(){}}
+	l := &live{server: s, seed: maphash.MakeSeed(), stops: map[string]func(){}, due: map[string]bool{}}
 	l.hub = sse.New(sse.Config{Reader: l, Watch: l.watch})
 	return l
 }
@@ -73,82 +88,137 @@ func (l *live) watch(topic string, on bool) {
 	l.stops[topic] = l.server.follower.Follow(id, wake)
 }
 
+// later wakes a topic after a while, and reports whether that was not going to happen anyway.
+func (l *live) later(topic string, wait time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.due[topic] {
+		return false
+	}
+	l.due[topic] = true
+	time.AfterFunc(wait, func() {
+		l.mu.Lock()
+		delete(l.due, topic)
+		l.mu.Unlock()
+		l.hub.Wake(topic)
+	})
+	return true
+}
+
 // Read returns what a topic has from a position on; see [sse.Reader].
 func (l *live) Read(ctx context.Context, topic, from string) (sse.Batch, error) {
-	if query, ok := strings.CutPrefix(topic, listTopic); ok {
-		return l.readList(ctx, query, from)
+	var batch sse.Batch
+	err := guarded(func() (err error) {
+		if query, ok := strings.CutPrefix(topic, listTopic); ok {
+			batch, err = l.readList(ctx, query, from)
+		} else {
+			batch, err = l.readConversation(ctx, topic, from)
+		}
+		return err
+	})
+	if err == nil || ctx.Err() != nil {
+		return batch, err
 	}
-	id, _, _ := strings.Cut(topic, "/")
-	return l.readConversation(ctx, id, from)
+	// An error would end the stream, which carries all that a browser follows: one conversation that
+	// cannot be read would be the end of the others.
+	if l.later(topic, failedWait) {
+		l.server.log.LogAttrs(ctx, slog.LevelWarn, "what is followed cannot be read for now", slog.Any("error", err))
+	}
+	return sse.Batch{Position: from}, nil
 }
 
 // readConversation gives the entries that the events from a position on had a say in, in the order
 // in which they were last changed, so that a reader who stops half way has what its position says.
-func (l *live) readConversation(ctx context.Context, id, from string) (sse.Batch, error) {
+func (l *live) readConversation(ctx context.Context, topic, from string) (sse.Batch, error) {
+	id, _, _ := strings.Cut(topic, "/")
 	t, err := l.server.transcripts.read(ctx, id)
 	if errors.Is(err, conversation.ErrNotFound) {
 		return sse.Batch{Events: []sse.Event{{Name: "gone"}}, Position: from, Done: true}, nil
 	}
 	if err != nil {
-		return sse.Batch{Position: from}, err
+		return sse.Batch{}, err
 	}
-	now := l.server.now()
-	said, remembered, _ := strings.Cut(from, " ")
+	said, remembered, again := strings.Cut(from, " ")
+	remembered, mark, _ := strings.Cut(remembered, " ")
+	coloured := time.Now().Add(-colourMemory).UnixNano()
+	if n, err := strconv.ParseInt(mark, 36, 64); again && err == nil {
+		coloured = n
+	}
 	at, ok := conversation.ParsePosition(said)
-	if said == "" {
-		ok = true // from the beginning
-	}
-	if !ok || at.Events > len(t.log.Events) || t.log.At(at.Events) != at {
+	if said != "" && !ok || !t.goesOn(at) {
 		// Where the history was edited, nothing that the page has can be relied on.
-		end := t.log.Position().String()
+		end := t.position(len(t.log.Events)).String()
 		return sse.Batch{Events: []sse.Event{{Name: "reset", ID: end}}, Position: end}, nil
 	}
-	batch := sse.Batch{Done: t.log.Summary.Archived}
-	entries, more := t.since(at.Events)
-	if len(entries) > 0 || at.Events < len(t.log.Events) {
-		end := len(t.log.Events)
-		if more {
-			end = entries[len(entries)-1].touched + 1
-			batch.More, batch.Done = true, false
-		}
+	now := l.server.now()
+	step := t.since(at.Events, coloured)
+	batch := sse.Batch{More: step.more}
+	end := t.position(step.events).String()
+	if len(step.entries) > 0 || step.events > at.Events {
 		var b bytes.Buffer
-		for _, e := range entries {
+		for _, e := range step.entries {
 			if err := presentEntry(e, now).Render(ctx, &b); err != nil {
-				return sse.Batch{Position: from}, fmt.Errorf("rendering an entry: %w", err)
+				return sse.Batch{}, fmt.Errorf("rendering an entry: %w", err)
 			}
 		}
-		at = t.log.At(end)
-		batch.Events = append(batch.Events, sse.Event{Name: "entries", ID: at.String(), Data: b.String()})
+		batch.Events = append(batch.Events, sse.Event{Name: "entries", ID: end, Data: b.String()})
 	}
 	beside, key, err := l.beside(ctx, t, id, now)
 	if err != nil {
-		return sse.Batch{Position: from}, err
+		return sse.Batch{}, err
 	}
 	if key != remembered {
 		batch.Events = append(batch.Events, beside...)
 	}
-	batch.Position = at.String() + " " + key
+	batch.Position = end + " " + key + " " + strconv.FormatInt(step.coloured, 36)
+	if t.waits() {
+		l.later(topic, colourWait)
+	}
 	return batch, nil
 }
 
-// since returns the entries that the events from n on had a say in, in the order in which they were
-// last changed, and whether there are more than one read should give. All entries of one event come
-// together.
-func (t *transcript) since(n int) (entries []*entry, more bool) {
+// step is what a reader is given at a time, and where it stands then.
+type step struct {
+	entries  []*entry
+	events   int
+	coloured int64
+	more     bool
+}
+
+// since returns what a reader lacks who has the first n events, and of the colours that came late
+// those up to a time: the entries that were coloured since, and those that the events from n on had a
+// say in, in the order in which they were last changed. All entries of one event come together.
+func (t *transcript) since(n int, coloured int64) step {
+	var late, fresh []*entry
 	for e := range t.entries {
-		if e.touched >= n {
-			entries = append(entries, e)
+		switch {
+		case e.touched >= n:
+			fresh = append(fresh, e)
+		case e.coloured > coloured:
+			late = append(late, e)
 		}
 	}
-	slices.SortStableFunc(entries, func(a, b *entry) int { return cmp.Compare(a.touched, b.touched) })
+	slices.SortFunc(late, func(a, b *entry) int { return cmp.Compare(a.coloured, b.coloured) })
+	slices.SortStableFunc(fresh, func(a, b *entry) int { return cmp.Compare(a.touched, b.touched) })
+	s := step{events: n, coloured: coloured, more: true}
 	bytes := 0
-	for i, e := range entries {
-		if bytes > batchBytes && e.touched != entries[i-1].touched {
-			return entries[:i], true
+	for _, e := range late {
+		if bytes > batchBytes {
+			return s
 		}
+		s.entries, s.coloured = append(s.entries, e), e.coloured
 		bytes += e.bytes()
 	}
-	return entries, false
+	s.coloured = t.coloured
+	for i, e := range fresh {
+		if bytes > batchBytes && (i == 0 || e.touched != fresh[i-1].touched) {
+			return s
+		}
+		s.entries, s.events = append(s.entries, e), e.touched+1
+		bytes += e.bytes()
+	}
+	s.events, s.more = len(t.log.Events), false
+	return s
 }
 
 // beside returns what a stream says beside the entries, and a word that differs when it does.
@@ -188,16 +258,16 @@ const listTopic = "list?"
 func (l *live) readList(ctx context.Context, query, from string) (sse.Batch, error) {
 	q, err := readListQuery(query)
 	if err != nil {
-		return sse.Batch{Position: from}, err
+		return sse.Batch{}, err
 	}
 	sums, err := l.server.library.List(ctx)
 	if err != nil {
-		return sse.Batch{Position: from}, fmt.Errorf("listing conversations: %w", err)
+		return sse.Batch{}, fmt.Errorf("listing conversations: %w", err)
 	}
 	list := presentList(sums, q, "", l.server.now())
 	var b bytes.Buffer
 	if err := templates.ListItems(list).Render(ctx, &b); err != nil {
-		return sse.Batch{Position: from}, fmt.Errorf("rendering a list: %w", err)
+		return sse.Batch{}, fmt.Errorf("rendering a list: %w", err)
 	}
 	data := b.String()
 	for i := range list.Rows {
@@ -205,7 +275,7 @@ func (l *live) readList(ctx context.Context, query, from string) (sse.Batch, err
 	}
 	b.Reset()
 	if err := templates.ListItems(list).Render(ctx, &b); err != nil {
-		return sse.Batch{Position: from}, fmt.Errorf("rendering a list: %w", err)
+		return sse.Batch{}, fmt.Errorf("rendering a list: %w", err)
 	}
 	id := l.hash(b.String())
 	if id == from {
@@ -295,6 +365,9 @@ func (s *Server) liveMany(c echo.Context) error {
 		}
 		follows = append(follows, sse.Follow{Topic: topic, Position: position})
 	}
+	if len(follows) == 0 || len(follows) > sse.MaxTopics {
+		return badRequest(fmt.Sprintf("A stream follows 1 to %d topics.", sse.MaxTopics))
+	}
 	if s.live == nil {
 		return c.NoContent(http.StatusNoContent)
 	}
@@ -312,14 +385,14 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 // stream answers with a stream, unless that is refused.
 func (s *Server) stream(c echo.Context, serve func() error) error {
 	if c.Request().Method == http.MethodHead {
-		c.Response().Header().Set(echo.HeaderContentType, "text/event-stream")
+		h := c.Response().Header()
+		h.Set(echo.HeaderContentType, "text/event-stream")
+		h.Set(echo.HeaderCacheControl, "no-store, no-transform")
+		h.Set("X-Accel-Buffering", "no")
 		return c.NoContent(http.StatusOK)
 	}
 	err := serve()
-	switch {
-	case errors.Is(err, sse.ErrTopics):
-		return badRequest(fmt.Sprintf("A stream follows 1 to %d topics.", sse.MaxTopics))
-	case errors.Is(err, sse.ErrLimit), errors.Is(err, sse.ErrClosed):
+	if errors.Is(err, sse.ErrLimit) || errors.Is(err, sse.ErrClosed) {
 		c.Response().Header().Set(echo.HeaderRetryAfter, "5")
 	}
 	return err

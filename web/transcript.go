@@ -1,6 +1,7 @@
 package web
 
 import (
+	"hash/crc32"
 	"hash/maphash"
 	"slices"
 	"strconv"
@@ -27,6 +28,8 @@ type transcript struct {
 	// open are the pieces from the open passage on, tail the entries that they make.
 	open []piece
 	tail []entry
+	// coloured is the last of those of the entries.
+	coloured int64
 	// grown says that another transcript goes on from this one, and may have written to the memory
 	// behind its slices.
 	grown *atomic.Bool
@@ -42,6 +45,9 @@ type entry struct {
 	article templates.Article
 	// pending is what to render once more, because its colours were not there yet; nil if none.
 	pending *piece
+	// coloured is when colours were there that had been missing, in nanoseconds since 1970 and for no
+	// two entries the same; 0 where none ever were.
+	coloured int64
 }
 
 // key tells entries apart: of equal keys, one rendering serves both.
@@ -310,10 +316,43 @@ func (t *transcript) entries(yield func(*entry) bool) {
 	}
 }
 
+// position is the place after the first n events of what t shows. Who answers before any event says
+// otherwise is no event, and yet shows in the entries, so that it counts.
+func (t *transcript) position(n int) conversation.Position {
+	at := t.log.At(n)
+	if names := t.log.Names; n > 0 && names != (conversation.Names{}) {
+		at.Hash ^= crc32.ChecksumIEEE([]byte(names.Assistant + "\x00" + names.Model))
+	}
+	return at
+}
+
+// goesOn reports whether who read up to a position has what t shows up to there.
+func (t *transcript) goesOn(at conversation.Position) bool {
+	if at.Events > len(t.log.Events) || t.position(at.Events) != at {
+		return false
+	}
+	// As long as there was no turn_start, each request opened a turn.
+	if t.folding.marker.Turns.PerRequest || conversation.HasTurnStart(t.log.Events[:at.Events]) {
+		return true
+	}
+	turns := conversation.Turns{PerRequest: true}
+	for _, e := range t.log.Events[:at.Events] {
+		if turns.Next(e) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// waits reports whether colours of t are still being made.
+func (t *transcript) waits() bool {
+	waits := func(e entry) bool { return e.pending != nil }
+	return slices.ContainsFunc(t.done, waits) || slices.ContainsFunc(t.tail, waits)
+}
+
 // settled returns t with the colours that were made meanwhile.
 func (t *transcript) settled(p *presenter) *transcript {
-	waits := func(e entry) bool { return e.pending != nil }
-	if !slices.ContainsFunc(t.done, waits) && !slices.ContainsFunc(t.tail, waits) {
+	if !t.waits() {
 		return t
 	}
 	next := *t
@@ -323,6 +362,10 @@ func (t *transcript) settled(p *presenter) *transcript {
 	for e := range next.entries {
 		if e.pending != nil {
 			p.render(e, e.pending, t.log.Summary.ID)
+			if e.pending == nil {
+				next.coloured = max(next.coloured+1, time.Now().UnixNano())
+				e.coloured = next.coloured
+			}
 		}
 	}
 	return &next
