@@ -80,9 +80,17 @@ type component interface {
 }
 
 // render answers with a page, once all of it is there.
-func render(c echo.Context, status int, page component) error {
-	var b bytes.Buffer
-	if err := page.Render(c.Request().Context(), &b); err != nil {
+func (s *Server) render(c echo.Context, status int, page component) error {
+	b, ok := s.buffers.Get().(*bytes.Buffer)
+	if !ok {
+		b = new(bytes.Buffer)
+	}
+	defer s.buffers.Put(b)
+	b.Reset()
+	if p, ok := page.(interface{ Len() int }); ok {
+		b.Grow(p.Len()) // growing step by step costs more than the writing
+	}
+	if err := page.Render(c.Request().Context(), b); err != nil {
 		return fmt.Errorf("rendering a page: %w", err)
 	}
 	return blob(c, status, mimeHTML, b.Bytes())

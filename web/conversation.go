@@ -41,7 +41,7 @@ func (s *Server) conversation(c echo.Context) error {
 	if s.live != nil && !t.log.Summary.Archived {
 		page.Live = "/conversations/" + id + "/live?view=" + page.View
 	}
-	return render(c, http.StatusOK, page)
+	return s.render(c, http.StatusOK, page)
 }
 
 // userView is the view that pages show.

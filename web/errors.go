@@ -144,7 +144,7 @@ func (s *Server) errorPage(c echo.Context, f failure) error {
 		// The page stands without the list, which is not what failed here.
 		s.log.LogAttrs(c.Request().Context(), slog.LevelWarn, "list failed", slog.Any("error", err))
 	}
-	return render(c, f.status, templates.ErrorPage{
+	return s.render(c, f.status, templates.ErrorPage{
 		Frame:   s.frame(f.heading, sums, listQuery{}, ""),
 		Status:  f.status,
 		Heading: f.heading,

@@ -47,7 +47,7 @@ func (s *Server) list(c echo.Context) error {
 		return fmt.Errorf("listing conversations: %w", err)
 	}
 	q.all = true
-	return render(c, http.StatusOK, templates.ListPage{Frame: s.frame("Conversations", sums, q, "")})
+	return s.render(c, http.StatusOK, templates.ListPage{Frame: s.frame("Conversations", sums, q, "")})
 }
 
 func parseListQuery(values url.Values) (listQuery, error) {

@@ -9,6 +9,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -56,6 +57,7 @@ type Server struct {
 	log         *slog.Logger
 	now         func() time.Time
 	transcripts *transcripts
+	buffers     sync.Pool // of *bytes.Buffer, each for one page at a time
 	echo        *echo.Echo
 }
 
