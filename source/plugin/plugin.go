@@ -135,6 +135,11 @@ func (h *Host) finish(line []byte) {
 
 // send hands a line to the writer.
 func (h *Host) send(line []byte) error {
+	select {
+	case <-h.wrote:
+		return errGone
+	default:
+	}
 	late := time.NewTimer(answerWithin)
 	defer late.Stop()
 	select {
