@@ -18,6 +18,11 @@ func (r *Renderer) Built(src string, live bool) string {
 	return string(w.b)
 }
 
+// Panicking is Markdown with a panic where a link is looked at.
+func (r *Renderer) Panicking(src string) Output {
+	return r.markdown(src, "user-content-e1-", func(string) target { panic("a library's bug") })
+}
+
 // Balanced is the check of all output.
 func Balanced(s string) bool { return balanced(s) }
 

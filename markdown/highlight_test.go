@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"serve-web/markdown"
 )
@@ -101,7 +102,12 @@ func TestSlowGrammars(t *testing.T) {
 				b.WriteString(strings.Repeat(unit, max(1, min(n, 1900)/len(unit))) + "\n")
 			}
 			var out markdown.Output
-			took, _ := used(func() { out = r.Code(b.String(), c.language) })
+			start := time.Now()
+			out = r.Code(b.String(), c.language)
+			took := time.Since(start)
+			if took > rail {
+				t.Errorf("%s, %d bytes: a page waited %v", name, b.Len(), took)
+			}
 			if got := text(t, out.HTML.String()); got != b.String() {
 				t.Errorf("%s, %d bytes: text changed", name, b.Len())
 			}

@@ -7,6 +7,14 @@
 // is shown as a mark. Then a strict sanitiser and a check that the markup is balanced see all of
 // it, always; what does not pass is shown as plain text.
 //
+// The classes in its markup: on spans md-mark (a visible mark), md-host (where a link or an image
+// goes, beside its text), md-image (what stands for an image; also on a), [TokenClasses] in code,
+// and in terminal output md-f0 to md-f15, md-g0 to md-g15, md-bold, md-dim, md-italic,
+// md-underline, md-strike and md-inverse; on pre chroma (code), md-plain (terminal output), md-html
+// (source that markdown would not show) and md-limited (markdown that is shown as it is); on code
+// language-x; on div table-wrap and md-info (what a fence says beside its language); task-list,
+// task-list-item, footnotes, footnote-item, footnote-ref and footnote-backref.
+//
 // It will not load anything, guess a language, keep raw HTML alive, or let a text decide on an id,
 // a class or a style.
 package markdown

@@ -51,6 +51,19 @@ func TestBalanced(t *testing.T) {
 	}
 }
 
+// TestPanic holds that a panic costs one call its layout, and none of its text.
+func TestPanic(t *testing.T) {
+	r := markdown.New(markdown.Config{Plain: true})
+	const src = "# a\n\n<b> [c](http://e.com)"
+	out := r.Panicking(src)
+	if got := text(t, out.HTML.String()); got != src || out.Limited != "it could not be laid out" {
+		t.Errorf("after a panic Markdown shows %q (limited: %q), want %q", got, out.Limited, src)
+	}
+	if out := r.Markdown(src, prefix); out.Limited != "" {
+		t.Errorf("the next call is limited: %q", out.Limited)
+	}
+}
+
 // sources are texts of every kind that the package's tests have.
 func sources(t testing.TB) []string {
 	var all []string

@@ -63,9 +63,8 @@ func TestTerminal(t *testing.T) {
 		{"first line break", "\n\na", "\n\na"},
 	} {
 		out := r.Plain(c.in)
-		got, ok := strings.CutPrefix(out.HTML.String(), before)
-		if got, ok = strings.CutSuffix(got, after); !ok || got != c.want {
-			t.Errorf("%s: Plain(%q) = %s, want %s", c.name, c.in, got, c.want)
+		if got, want := out.HTML.String(), before+c.want+after; got != want {
+			t.Errorf("%s: Plain(%q) = %s, want %s", c.name, c.in, got, want)
 		}
 		if v := judge(t, out.HTML.String()); len(v) > 0 {
 			t.Errorf("%s: %v", c.name, v)
@@ -93,10 +92,10 @@ func TestTerminalLarge(t *testing.T) {
 		if !markdown.Balanced(out.HTML.String()) {
 			t.Errorf("%s: not balanced", name)
 		}
-		if allocated > 64<<20 {
+		if allocated > 64<<20 && !raceDetector {
 			t.Errorf("%s: %d MB allocated, want at most 64", name, allocated>>20)
 		}
-		if took > rail {
+		if took > rail && !raceDetector {
 			t.Errorf("%s: took %v", name, took)
 		}
 		t.Logf("%-20s %6.1f ms %5.1f MB, html %8d, cut %v", name, float64(took.Microseconds())/1e3, float64(allocated)/(1<<20), len(out.HTML.String()), out.Cut)
