@@ -25,6 +25,7 @@ const (
 func (s *Server) answer(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := s.now()
+		pace(c)
 		err := guarded(func() error { return next(c) })
 		if err != nil {
 			s.fail(c, err)
@@ -99,5 +100,8 @@ func (s *Server) render(c echo.Context, status int, page component) error {
 // blob answers with bytes whose number is told, to HEAD too.
 func blob(c echo.Context, status int, mime string, b []byte) error {
 	c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(b)))
-	return c.Blob(status, mime, b)
+	c.Response().Header().Set(echo.HeaderContentType, mime)
+	c.Response().WriteHeader(status)
+	_, err := pacedWriter{c.Response()}.Write(b)
+	return err
 }

@@ -19,6 +19,9 @@ var (
 	errForeignSite = errors.New("another site asked")
 	errNoEntry     = errors.New("no such entry")
 	errNoFile      = errors.New("no such file")
+	errNoToken     = errors.New("no token was shown")
+	errWrongToken  = errors.New("a wrong token was shown")
+	errGuesses     = errors.New("too many wrong tokens were shown")
 	errPanic       = errors.New("panic")
 )
 
@@ -34,6 +37,8 @@ type failure struct {
 	heading, problem, advice string
 	// bare is for who may not see a page of ours: the answer is two sentences of plain text.
 	bare bool
+	// enter makes the answer the page that asks for the token.
+	enter bool
 }
 
 func (f failure) String() string { return f.problem + "\n" + f.advice + "\n" }
@@ -65,6 +70,14 @@ var failures = [...]struct {
 	{echo.ErrMethodNotAllowed, failure{status: http.StatusMethodNotAllowed, heading: "Not allowed",
 		problem: "This server only reads: it answers GET and HEAD.",
 		advice:  "Nothing was changed."}},
+	{errNoToken, failure{status: http.StatusUnauthorized, enter: true, heading: "This server asks for a token",
+		problem: "Open the link that the server printed when it started, or enter its token here."}},
+	{errWrongToken, failure{status: http.StatusForbidden, enter: true, heading: "This is not the token",
+		problem: "Copy all that stands behind the # of the link that the server printed when it started, or what is in its token file."}},
+	{errGuesses, failure{status: http.StatusTooManyRequests, enter: true, heading: "Too many wrong tokens",
+		problem: "Wait a few seconds before you enter another. Who has entered already goes on reading."}},
+	{echo.ErrUnsupportedMediaType, failure{status: http.StatusUnsupportedMediaType, bare: true,
+		problem: "The token is taken from a form only.", advice: "Send it as application/x-www-form-urlencoded."}},
 	{sse.ErrLimit, failure{status: http.StatusServiceUnavailable, bare: true,
 		problem: "Too many streams are open.", advice: "Close some tabs, or ask again in a few seconds."}},
 	{sse.ErrClosed, failure{status: http.StatusServiceUnavailable, bare: true,
@@ -125,7 +138,10 @@ func (s *Server) fail(c echo.Context, err error) {
 	var asked requestError
 	var failed error
 	switch {
-	case f.bare:
+	case f.enter:
+		failed = s.render(c, f.status, templates.EnterPage{Status: f.status, Heading: f.heading, Problem: f.problem,
+			Again: f.status == http.StatusUnauthorized})
+	case f.bare, !s.mayRead(c):
 		failed = blob(c, f.status, mimeText, []byte(f.String()))
 	case errors.As(err, &asked):
 		failed = writeRequestError(c, f, asked.request)

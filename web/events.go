@@ -40,7 +40,7 @@ func (s *Server) writeEvents(c echo.Context) error {
 	c.Response().Header().Set(echo.HeaderContentType, mimeJSON)
 	c.Response().WriteHeader(http.StatusOK)
 	// The events are written from where they lie: a conversation can be large.
-	w := bufio.NewWriter(c.Response())
+	w := bufio.NewWriter(pacedWriter{c.Response()})
 	w.WriteString(`{"conversation":"` + id + `","data":[`)
 	for i, item := range view(log.Events).Items {
 		if i > 0 {

@@ -83,15 +83,16 @@ func hostName(host string) (string, bool) {
 	return strings.ToLower(name), true
 }
 
-// checkSite refuses what another site asks for but does not show: an image, a script, a fetch. It
-// could not read the answer, but learn from its size or its time. Other ports of this machine are
-// another site here, though browsers call them the same.
+// checkSite refuses what another site asks for but does not show in a tab of its own: an image, a
+// script, a fetch, a frame. It could not read the answer, but learn from its size or its time. Other
+// ports of this machine are another site here, though browsers call them the same.
 func checkSite(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		h := c.Request().Header
 		switch h.Get("Sec-Fetch-Site") {
 		case "cross-site", "same-site":
-			if h.Get("Sec-Fetch-Mode") != "navigate" {
+			dest := h.Get("Sec-Fetch-Dest")
+			if h.Get("Sec-Fetch-Mode") != "navigate" || dest != "document" && dest != "" {
 				return errForeignSite
 			}
 		}
@@ -99,14 +100,23 @@ func checkSite(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// checkMethod refuses all methods but those that read.
-func checkMethod(next echo.HandlerFunc) echo.HandlerFunc {
+// checkMethod refuses all methods but those that read, and the one form that there may be.
+func (s *Server) checkMethod(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
+		form := s.token != nil && c.Request().URL.Path == enterPath
 		switch c.Request().Method {
 		case http.MethodGet, http.MethodHead:
 			return next(c)
+		case http.MethodPost:
+			if form {
+				return next(c)
+			}
 		}
-		c.Response().Header().Set("Allow", "GET, HEAD")
+		allow := "GET, HEAD"
+		if form {
+			allow += ", POST"
+		}
+		c.Response().Header().Set("Allow", allow)
 		return echo.ErrMethodNotAllowed
 	}
 }

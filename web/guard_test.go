@@ -65,6 +65,12 @@ func TestHTTPCases(t *testing.T) {
 	addr := server.Listener.Addr().String()
 	_, port, _ := net.SplitHostPort(addr)
 
+	asking, _ := guarded(newLibrary(kinds(t)), io.Discard)
+	guardedServer := httptest.NewServer(asking)
+	t.Cleanup(guardedServer.Close)
+	guardedAddr := guardedServer.Listener.Addr().String()
+	_, guardedPort, _ := net.SplitHostPort(guardedAddr)
+
 	// Where a page of ours does what the page of a case would do, the case holds for it too.
 	ours := map[string][]string{
 		"/api/conversations":        {"/conversations", "/conversations/" + conv + "/events"},
@@ -80,6 +86,17 @@ func TestHTTPCases(t *testing.T) {
 			paths = []string{""}
 		}
 		for _, path := range paths {
+			t.Run(c.ID+" "+path+" without the token", func(t *testing.T) {
+				t.Parallel()
+				r := send(t, guardedAddr, fill(c, path, guardedPort))
+				open := path == "/healthz" || strings.Contains(path, "/static/")
+				if word := leak(t, r); word != "" || r.StatusCode < 400 && !open {
+					t.Errorf("%s = %d and tells %q, want it refused", c.Note, r.StatusCode, word)
+				}
+				if r.Header.Get("Content-Security-Policy") != "" {
+					checkHeaders(t, path, r)
+				}
+			})
 			t.Run(c.ID+" "+path, func(t *testing.T) {
 				t.Parallel() // net/http keeps a connection for a moment that it refused
 				r := send(t, addr, fill(c, path, port))

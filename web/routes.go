@@ -21,4 +21,8 @@ func (s *Server) routes() {
 	get("/live", s.liveMany)
 	get("/static/:file", staticFile)
 	get("/healthz", health)
+	if s.token != nil {
+		get(enterPath, s.enterPage)
+		s.echo.POST(enterPath, s.enter)
+	}
 }

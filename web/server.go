@@ -1,5 +1,5 @@
 // Package web answers HTTP. It folds what a library of conversations says into the view models of
-// the pages, and guards who may ask: host names, other sites, methods.
+// the pages, and guards who may ask: host names, other sites, methods, a token.
 //
 // It will not open files, start processes, decide who may see what of a conversation, or choose
 // tags; it changes nothing, whatever is asked.
@@ -38,6 +38,8 @@ type Config struct {
 	Version string
 	// Hosts are the host names to answer to beside the names of the loopback, without port.
 	Hosts []string
+	// Token is what a reader has to show once; empty where everybody may read who reaches the server.
+	Token string
 	// Logger gets one record a request, and the cause of each failure.
 	Logger *slog.Logger
 	// Now is the clock; its zone is the one that pages speak in.
@@ -54,6 +56,7 @@ type Server struct {
 	live        *live // nil where pages stand still
 	workspace   string
 	hosts       map[string]bool
+	token       *token // nil where none is asked for
 	log         *slog.Logger
 	now         func() time.Time
 	transcripts *transcripts
@@ -82,8 +85,11 @@ func New(c Config) *Server {
 	if c.Follower != nil {
 		s.live = newLive(s)
 	}
+	if c.Token != "" {
+		s.token = newToken(c.Token)
+	}
 	// Before the router, so that they stand before every answer, that to an unknown path included.
-	s.echo.Pre(s.answer, secure, s.checkHost, checkSite, checkMethod)
+	s.echo.Pre(s.answer, secure, s.checkHost, checkSite, s.checkMethod, s.checkToken)
 	s.routes()
 	return s
 }

@@ -1,0 +1,170 @@
+package web
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"mime"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"serve-web/templates"
+)
+
+const (
+	enterPath = "/enter"
+	// enterBytes bounds the form, which holds one token.
+	enterBytes = 8 << 10
+	// cookieAge is how long a browser keeps its cookie. The token ends it earlier: with another
+	// token no cookie of the old one is good.
+	cookieAge = 30 * 24 * time.Hour
+)
+
+// token is what a reader has to show once (trust.md T5). The browser gets a cookie for it, which is
+// made from the token, so that it outlives a restart with the same one, and does not reveal it. Who
+// could guess the token could make the cookie as well; that is why the program takes no short ones.
+type token struct {
+	digest [sha256.Size]byte // of the token
+	cookie string            // its value
+	// origin refuses forms of other sites.
+	origin  *http.CrossOriginProtection
+	guesses guesses
+}
+
+func newToken(secret string) *token {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte("serve-web cookie"))
+	return &token{
+		digest: sha256.Sum256([]byte(secret)),
+		cookie: base64.RawURLEncoding.EncodeToString(mac.Sum(nil)),
+		origin: http.NewCrossOriginProtection(),
+	}
+}
+
+// is compares in a time that tells nothing about the token, not even its length.
+func (t *token) is(guess string) bool {
+	digest := sha256.Sum256([]byte(guess))
+	return subtle.ConstantTimeCompare(digest[:], t.digest[:]) == 1
+}
+
+// cookieName differs by port: browsers keep the cookies of a host for all of its ports together.
+func cookieName(r *http.Request) string {
+	if _, port, err := net.SplitHostPort(r.Host); err == nil {
+		return "serve-web-" + port
+	}
+	return "serve-web"
+}
+
+// mayRead reports whether the request comes from somebody who may read.
+func (s *Server) mayRead(c echo.Context) bool {
+	if s.token == nil {
+		return true
+	}
+	// A page of another port may have set a cookie of the same name.
+	for _, cookie := range c.Request().CookiesNamed(cookieName(c.Request())) {
+		if subtle.ConstantTimeCompare([]byte(cookie.Value), []byte(s.token.cookie)) == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// checkToken lets nobody but who may read beyond the page that asks for the token, the files that it
+// loads, and the word that the server is well: these are the same for every server.
+func (s *Server) checkToken(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		path := c.Request().URL.Path
+		open := path == enterPath || path == "/healthz" || strings.HasPrefix(path, "/static/")
+		if !open && !s.mayRead(c) {
+			c.Response().Header().Set(echo.HeaderWWWAuthenticate, `Cookie form-action="`+enterPath+`"`)
+			return errNoToken
+		}
+		return next(c)
+	}
+}
+
+// enterPage asks for the token. The link that the program prints leads here.
+func (s *Server) enterPage(c echo.Context) error {
+	return s.render(c, http.StatusOK, templates.EnterPage{
+		Heading: "This server asks for a token",
+		Problem: "It stands behind the # of the link that the server printed when it started, or in its token file.",
+	})
+}
+
+// enter takes the token from the form and gives the cookie. It is the one route that is not there to
+// be read, and it changes nothing but what the asking browser keeps.
+func (s *Server) enter(c echo.Context) error {
+	r := c.Request()
+	if err := s.token.origin.Check(r); err != nil {
+		return errForeignSite
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get(echo.HeaderContentType)); err != nil || kind != echo.MIMEApplicationForm {
+		return echo.ErrUnsupportedMediaType
+	}
+	r.Body = http.MaxBytesReader(c.Response(), r.Body, enterBytes)
+	if err := r.ParseForm(); err != nil {
+		return badRequest("The form cannot be read.")
+	}
+	if wait := s.token.guesses.take(s.now()); wait > 0 {
+		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(int((wait+time.Second-1)/time.Second)))
+		return errGuesses
+	}
+	if !s.token.is(strings.TrimSpace(r.PostForm.Get("token"))) {
+		return errWrongToken
+	}
+	s.token.guesses.giveBack()
+	c.SetCookie(&http.Cookie{
+		Name:     cookieName(r),
+		Value:    s.token.cookie,
+		Path:     "/",
+		MaxAge:   int(cookieAge.Seconds()),
+		HttpOnly: true,
+		SameSite: http.SameSiteStrictMode,
+		Secure:   r.TLS != nil,
+	})
+	return c.Redirect(http.StatusSeeOther, "/conversations")
+}
+
+const (
+	// guessBurst wrong tokens are looked at at once, and then one in each guessWait, whoever asks.
+	guessBurst = 10
+	guessWait  = 6 * time.Second
+)
+
+// guesses limits how fast tokens can be tried. The zero value is ready.
+type guesses struct {
+	mu    sync.Mutex
+	spent int
+	since time.Time // when the last of spent was given back
+}
+
+// take spends one guess, or returns how long to wait for the next.
+func (g *guesses) take(now time.Time) (wait time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if back := int(now.Sub(g.since) / guessWait); g.spent == 0 || back >= g.spent {
+		g.spent, g.since = 0, now
+	} else if back > 0 {
+		g.spent -= back
+		g.since = g.since.Add(time.Duration(back) * guessWait)
+	}
+	if g.spent == guessBurst {
+		return guessWait - now.Sub(g.since)
+	}
+	g.spent++
+	return 0
+}
+
+// giveBack undoes a take whose token was right.
+func (g *guesses) giveBack() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.spent = max(0, g.spent-1)
+}
