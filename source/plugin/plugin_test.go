@@ -402,7 +402,8 @@ func TestExitIsLast(t *testing.T) {
 	for range 50 {
 		h.Print("x")
 	}
-	go h.Exit(0, "")
+	done := make(chan struct{})
+	go func() { defer close(done); h.Exit(0, "") }()
 	for range 50 {
 		if m := s.hear(); m.Type != "print" {
 			t.Errorf("the plugin says %s, want what was printed", m.line)
@@ -411,6 +412,7 @@ func TestExitIsLast(t *testing.T) {
 	if m := s.hear(); m.Type != "exit" {
 		t.Errorf("the plugin says %s, want exit", m.line)
 	}
+	<-done
 	s.outer.Close()
 	if err := h.Print("late"); err == nil {
 		t.Error("Print after Exit = nil, want an error")
