@@ -175,7 +175,7 @@ func TestAudienceSoundness(t *testing.T) {
 					want++
 				}
 			}
-			blocks, placeholder := userview.Model(r)
+			blocks, placeholder := userview.ModelBlocks(r)
 			for _, b := range blocks {
 				if strings.Contains(string(conversation.RawOf(b)), "PRIVATE") {
 					t.Errorf("event %d gives the model a block that is not for it", e.Index)

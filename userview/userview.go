@@ -1,7 +1,8 @@
-// Package userview is the one definition of who may see what in a conversation: the user view, and
-// the filter of the model view, as pure functions of the events (RFD 094: A-6 … A-15, V-1 … V-16).
+// Package userview is the one definition of who may see what in a conversation, as pure functions of
+// the events: [User] is the user view and [Raw] everything (RFD 094: V-1 … V-16), [Model] what the
+// model gets, with the blocks that are for it (A-6 … A-11) and the compactions applied (C-1 … C-8).
 // It also says where one passage of text ends and the next begins, which only the unfiltered
-// events can tell (V-16).
+// events can tell (V-16), and where a tool told the model something else than it told the user.
 //
 // It reads nothing, renders nothing and takes no configuration.
 package userview
@@ -129,26 +130,6 @@ func UserEvent(e conversation.Event) (conversation.Event, bool) {
 // Every consumer of what is addressed to the user asks here.
 func UserBlocks(blocks []conversation.Block) []conversation.Block {
 	return admitted(blocks, conversation.RoleUser)
-}
-
-// What a model is given where nothing of a result was for it. They must not hint that
-// something was withheld.
-const (
-	placeholderSuccess = "Tool executed successfully."
-	placeholderError   = "Tool failed."
-)
-
-// Model returns what the model was given of a response: the blocks for it, or, where the
-// audience left none of them, a placeholder. A response that was empty from the start stays so.
-func Model(r conversation.ToolResponse) (blocks []conversation.Block, placeholder string) {
-	blocks = admitted(r.Content, conversation.RoleAssistant)
-	if len(blocks) > 0 || len(r.Content) == 0 {
-		return blocks, ""
-	}
-	if r.IsError {
-		return nil, placeholderError
-	}
-	return nil, placeholderSuccess
 }
 
 func admitted(blocks []conversation.Block, r conversation.Role) []conversation.Block {

@@ -123,9 +123,9 @@ func TestBlocks(t *testing.T) {
 		if got := texts(userview.UserBlocks(r.Content)); got != tt.user {
 			t.Errorf("%s: UserBlocks = %q, want %q", tt.name, got, tt.user)
 		}
-		blocks, placeholder := userview.Model(r)
+		blocks, placeholder := userview.ModelBlocks(r)
 		if got := texts(blocks); got != tt.model || placeholder != tt.placeholder {
-			t.Errorf("%s: Model = %q, %q, want %q, %q", tt.name, got, placeholder, tt.model, tt.placeholder)
+			t.Errorf("%s: ModelBlocks = %q, %q, want %q, %q", tt.name, got, placeholder, tt.model, tt.placeholder)
 		}
 		for _, hint := range []string{"user", "audience", "hidden", "withheld", "filter"} {
 			if strings.Contains(strings.ToLower(placeholder), hint) {
