@@ -21,6 +21,10 @@ DIR is any directory in the workspace, by default this one. It is only read.
   --bind ADDR        listen on this address of this machine (127.0.0.1)
   --port N           listen on this port; 0 takes any that is free (3000)
   --host NAME        answer to this host name, too; may stand several times
+  --require-token    ask for a token on this machine, too
+  --token-file FILE  ask for the token in this file, in place of a new one
+  --tls-cert FILE    serve HTTPS with this certificate, and
+  --tls-key FILE     with its key
   --open             open the browser
   --demo             serve a sample workspace in place of DIR
   --log-level LEVEL  log to standard error: error, warn, info or debug (warn)
@@ -32,7 +36,8 @@ DIR is any directory in the workspace, by default this one. It is only read.
   serve-web --open ~/src/thing   another one, in a new tab
   serve-web --port 0 --demo      a sample, beside a server that runs already
 
-It prints the address once it can be opened, and stops on Ctrl-C.
+It prints the address once it can be opened, and stops on Ctrl-C. Where
+others can reach it, it asks for a token, which is part of the printed address.
 The exit status is 0 after that, 1 if it could not serve, 2 for wrong flags.
 `
 
@@ -43,6 +48,8 @@ type options struct {
 	port                        port
 	hosts                       []string
 	logLevel                    level
+	requireToken                bool
+	tokenFile, tlsCert, tlsKey  string
 	open, demo, health, version bool
 }
 
@@ -54,6 +61,10 @@ func (o *options) flags() *pflag.FlagSet {
 	fs.StringVar(&o.bind, "bind", "127.0.0.1", "")
 	fs.Var(&o.port, "port", "")
 	fs.Var((*hosts)(&o.hosts), "host", "")
+	fs.BoolVar(&o.requireToken, "require-token", false, "")
+	fs.StringVar(&o.tokenFile, "token-file", "", "")
+	fs.StringVar(&o.tlsCert, "tls-cert", "", "")
+	fs.StringVar(&o.tlsKey, "tls-key", "", "")
 	fs.BoolVar(&o.open, "open", false, "")
 	fs.BoolVar(&o.demo, "demo", false, "")
 	fs.Var(&o.logLevel, "log-level", "")
@@ -75,6 +86,10 @@ func parse(args []string) (options, error) {
 		return o, &usageError{err}
 	}
 	switch {
+	case (o.tlsCert == "") != (o.tlsKey == ""):
+		return o, &usageError{errors.New("--tls-cert and --tls-key take two files, the certificate and its key: both or none")}
+	case fs.Changed("token-file") && o.tokenFile == "":
+		return o, &usageError{errors.New("--token-file takes the name of a file")}
 	case fs.NArg() > 1:
 		return o, &usageError{fmt.Errorf("it serves one workspace, not %d: %s", fs.NArg(), strings.Join(fs.Args(), " "))}
 	case fs.NArg() == 1 && o.demo:
@@ -88,8 +103,7 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// address returns where to listen. Other machines cannot be let in yet: whoever reaches the port
-// can read everything, so that they would have to show a token first.
+// address returns where to listen.
 func (o options) address() (netip.AddrPort, error) {
 	bind := o.bind
 	if bind == "localhost" {
@@ -99,12 +113,7 @@ func (o options) address() (netip.AddrPort, error) {
 	if err != nil {
 		return netip.AddrPort{}, fmt.Errorf("--bind takes an IP address such as 127.0.0.1 or ::1, not %q", o.bind)
 	}
-	addr = addr.Unmap()
-	if !addr.IsLoopback() {
-		return netip.AddrPort{}, fmt.Errorf("it listens on addresses of this machine alone (127.0.0.1, ::1), not on %s: "+
-			"everybody who reached it could read every conversation, as it cannot ask them for a token yet", addr)
-	}
-	return netip.AddrPortFrom(addr, uint16(o.port)), nil
+	return netip.AddrPortFrom(addr.Unmap(), uint16(o.port)), nil
 }
 
 // port is the value of --port.

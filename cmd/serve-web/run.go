@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -47,7 +48,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return err
 	}
 	if o.health {
-		return checkHealth(ctx, addr)
+		return checkHealth(ctx, addr, o.tlsCert != "")
 	}
 	return serve(ctx, o, addr, stdout, stderr)
 }
@@ -108,14 +109,23 @@ type site struct {
 
 // serveSite listens at addr, says so, and serves until ctx ends.
 func serveSite(ctx context.Context, o options, addr netip.AddrPort, s site) error {
-	listener, err := net.Listen("tcp", addr.String())
+	network := "tcp"
+	if addr.Addr().Is4() {
+		network = "tcp4" // who names every address of IPv4 does not mean those of IPv6
+	}
+	listener, err := net.Listen(network, addr.String())
 	if err != nil {
 		return listenError(addr, err)
 	}
-	url := "http://" + listener.Addr().String()
-	if err := s.say("Serving at " + url); err != nil {
+	access, err := o.access(netip.AddrPortFrom(addr.Addr(), uint16(listener.Addr().(*net.TCPAddr).Port)), s.logger)
+	if err == nil {
+		if err = s.say("Serving at " + access.link); err != nil {
+			err = fmt.Errorf("nobody can be told the address: %w", err)
+		}
+	}
+	if err != nil {
 		listener.Close()
-		return fmt.Errorf("nobody can be told the address: %w", err)
+		return err
 	}
 	shown := s.open()
 	pages := web.New(web.Config{
@@ -123,15 +133,17 @@ func serveSite(ctx context.Context, o options, addr netip.AddrPort, s site) erro
 		Follower:  shown,
 		Workspace: s.workspace,
 		Version:   programVersion(),
-		Hosts:     append(o.hosts, addr.Addr().String()),
+		Hosts:     access.hosts,
+		Token:     access.token,
 		Logger:    s.logger,
 	})
 	server := newServer(pages, s.logger)
+	server.TLSConfig = access.tls
 	server.RegisterOnShutdown(pages.Close)
 	if o.open {
 		go func() {
-			if err := openBrowser(url); err != nil {
-				s.logger.Warn("the browser could not be opened", "url", url, "error", err)
+			if err := openBrowser(access.page); err != nil {
+				s.logger.Warn("the browser could not be opened", "url", access.page, "error", err)
 			}
 		}()
 	}
@@ -185,7 +197,13 @@ func newServer(h http.Handler, logger *slog.Logger) *http.Server {
 // serveUntil serves until ctx ends, and then ends every connection within a second.
 func serveUntil(ctx context.Context, s *http.Server, l net.Listener) error {
 	failed := make(chan error, 1)
-	go func() { failed <- s.Serve(l) }()
+	go func() {
+		if s.TLSConfig != nil {
+			failed <- s.ServeTLS(l, "", "")
+		} else {
+			failed <- s.Serve(l)
+		}
+	}()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("the server broke down: %w", err)
@@ -212,15 +230,26 @@ func listenError(addr netip.AddrPort, err error) error {
 }
 
 // checkHealth asks the server at addr whether it is well.
-func checkHealth(ctx context.Context, addr netip.AddrPort) error {
+func checkHealth(ctx context.Context, addr netip.AddrPort, encrypted bool) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr.String()+"/healthz", nil)
+	if addr.Addr() == netip.IPv4Unspecified() {
+		addr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), addr.Port())
+	} else if addr.Addr() == netip.IPv6Unspecified() {
+		addr = netip.AddrPortFrom(netip.IPv6Loopback(), addr.Port())
+	}
+	scheme := "http"
+	if encrypted {
+		scheme = "https"
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+addr.String()+"/healthz", nil)
 	if err != nil {
 		return err
 	}
+	// The certificate is for a name, and nothing is told to who answers.
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	// No proxy: the address is this machine's.
-	answer, err := (&http.Client{Transport: &http.Transport{}}).Do(req)
+	answer, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
 		return fmt.Errorf("no server answers at %s", addr)
 	}
