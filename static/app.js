@@ -15,7 +15,7 @@ const lookEvery = 5_000; // how often somebody looks whether it is quiet
 // messages of the stream.
 function newHub() {
   const tabs = new Map(); // by name: {send, missed}
-  // By name: {at: the position of each tab, head: the one the stream has reached, tried, status}.
+  // By name: {at: the position of each tab, head: the one the stream has reached, tried}.
   // A message leads on from head, so it is for the tabs that are at head: what another tab, perhaps
   // one that slept while the history was edited, made of it could be wrong for ever. Such positions
   // are tried one after the other, the lowest first; the server answers each with what it lacks, and
@@ -115,7 +115,6 @@ function newHub() {
     life = Date.now();
     fails = 0;
     if (m.event === 'heartbeat') return beat();
-    m.topic = topicName(m.topic);
     const t = topics.get(m.topic);
     if (!t) return;
     const all = m.event !== 'entries' && m.event !== 'reset';
@@ -126,7 +125,6 @@ function newHub() {
       if (moves) t.at.set(tab, m.id);
       else if (m.event === 'reset') t.at.delete(tab);
     }
-    if (m.event === 'status') t.status = m;
     if (moves) {
       t.head = m.id;
       t.tried = new Set([m.id]);
@@ -166,10 +164,10 @@ function newHub() {
     for (const [topic, position] of Object.entries(follow)) {
       let t = topics.get(topic);
       if (!t) topics.set(topic, (t = { at: new Map(), tried: new Set() }));
+      if (t.at.get(me) === position && state !== 'ended') continue;
       t.at.set(me, position);
-      if (t.status) me.send(t.status);
-      if (position === t.head && t.tried.has(position) && state !== 'ended') continue;
-      t.tried.clear();
+      // Even one that is at head is told what is said beside the entries.
+      if (position !== t.head) t.tried.clear();
       plan(join);
     }
     if (!wake || Date.now() - opened < 1_000) return;
@@ -192,13 +190,6 @@ function newHub() {
   }
 
   return { hear, close };
-}
-
-// topicName gives the one name of a topic: the order in a list's query does not matter.
-function topicName(topic) {
-  if (!topic.startsWith('list')) return topic;
-  const query = new URLSearchParams(topic.slice('list?'.length));
-  return 'list?' + new URLSearchParams({ q: query.get('q') ?? '', archived: query.get('archived') ?? '' });
 }
 
 function serveTabs() {
@@ -617,6 +608,14 @@ function newTranscript(main, entries, announce) {
   return {
     apply,
     flush,
+    head(page) {
+      const old = main.querySelector('header'), next = page.querySelector('header');
+      if (!old || !next) return;
+      const name = (header) => header.querySelector('h1').textContent;
+      if (title.startsWith(name(old))) title = name(next) + title.slice(name(old).length);
+      change(() => morph(old, next));
+      refreshTimes(old);
+    },
     // renew makes the page the one that the server sends now, whatever has become of its history.
     renew(page) {
       waiting = [];
@@ -745,7 +744,7 @@ function livePage() {
   const lamp = newLamp(Boolean(main), announce);
   const transcript = main && entries && newTranscript(main, entries, announce);
   const topic = transcript && main.dataset.live && `${main.dataset.conversation}/${main.dataset.view}`;
-  const list = nav?.dataset.live && listTopic(nav);
+  const list = nav?.dataset.live && 'list?' + new URL(nav.dataset.live, location).search.slice(1);
   let isGone = false;
   if (!topic && !list) return;
 
@@ -788,6 +787,7 @@ function livePage() {
       if (m.event === 'list' && m.id) nav.dataset.position = m.id;
     } else if (m.topic === topic) {
       if (m.event === 'entries') transcript.apply(m);
+      else if (m.event === 'head') transcript.head(parse(m.data));
       else if (m.event === 'status') lamp.status(JSON.parse(m.data));
       else if (m.event === 'reset') renew();
       else if (m.event === 'gone') end();
@@ -847,14 +847,6 @@ function livePage() {
     follow(true);
   });
   connect();
-}
-
-// listTopic names the list that a page shows; where its address for streams does not say which, the
-// filter does.
-function listTopic(nav) {
-  const { search } = new URL(nav.dataset.live, location);
-  const filter = [...nav.querySelectorAll('form input[name]')].map((i) => [i.name, i.defaultValue]);
-  return topicName('list?' + (search.slice(1) || new URLSearchParams(filter)));
 }
 
 if ('SharedWorkerGlobalScope' in globalThis) serveTabs();
