@@ -120,14 +120,37 @@ type Result struct {
 	Open bool
 }
 
-// Part is one piece of an entry's content.
+// Part is one piece of an entry's content. It has one of HTML, Parts, Diff, Image, Audio and
+// Download, or its caption says all.
 type Part struct {
 	// Caption names the piece: a file, a kind; empty if it needs none.
 	Caption string
-	// HTML is the piece.
-	HTML markdown.HTML
+	// Mark says whom alone the piece is for; empty where it is for everybody.
+	Mark string
 	// Folded says that it starts folded under its caption.
 	Folded bool
+	HTML   markdown.HTML
+	Parts  []Part
+	Diff   *Diff
+	Image  *Image
+	// Audio and Download are addresses of this server.
+	Audio, Download string
+}
+
+// Diff is how one file changed.
+type Diff struct {
+	Name           string
+	Added, Removed int // lines
+	Chunks         []Chunk
+}
+
+// Chunk is lines of a diff: Place says where the next stand, Same did not change, Old became New.
+type Chunk struct{ Place, Same, Old, New markdown.HTML }
+
+// Image is a picture under an address of this server; its size is in pixels, zero if not known.
+type Image struct {
+	URL           string
+	Width, Height int
 }
 
 // ErrorPage says what happened and what to do.

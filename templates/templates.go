@@ -91,6 +91,8 @@ func goesOn(e Entry) bool {
 // laid out at once, so that every distance on the page is a true one.
 func isLong(p ConversationPage) bool { return len(p.Entries) > 500 }
 
+func number(n int) string { return strconv.Itoa(n) }
+
 func turnID(n int) string { return "turn-" + strconv.Itoa(n) }
 
 func iconURL(name string) string { return static.URL("icon.svg") + "#" + name }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"serve-web/conversation"
 	"serve-web/markdown"
@@ -88,7 +89,7 @@ func (p *presenter) present(e *entry, pc *piece, id string) (view templates.Entr
 		Model:     named(e.key.model, nameLength),
 		When:      presentInstant(e.time, p.zone),
 	}
-	b := builder{prose: p.prose, id: e.key.id}
+	b := builder{prose: p.prose, id: e.key.id, base: "/conversations/" + id, speaks: pc.kind == "speech"}
 	if err := guarded(func() error { view.Result = b.build(pc); return nil }); err != nil {
 		p.log.Error("entry not rendered", "entry", e.key.id, "error", err)
 		view.Kind = "broken"
@@ -103,7 +104,7 @@ func (p *presenter) present(e *entry, pc *piece, id string) (view templates.Entr
 		b.notes = append(b.notes, "This is too long to be shown whole.")
 	}
 	if b.cut || pc.kind == "result" {
-		view.Text = "/conversations/" + id + "/text/" + e.key.id
+		view.Text = b.base + "/text/" + e.key.id + b.query
 	}
 	view.Note = strings.Join(b.notes, " ")
 	return view, b.pending
@@ -113,8 +114,15 @@ func (p *presenter) present(e *entry, pc *piece, id string) (view templates.Entr
 type builder struct {
 	prose prose
 	id    string
-	parts []templates.Part
-	notes []string // sentences
+	// base is the address of the conversation; query follows addresses below it and names the view.
+	base, query string
+	// path is the file that a call was about; empty if not known. speaks says that it is the assistant
+	// who speaks: its text is never taken for a tool's output.
+	path   string
+	speaks bool
+	blocks int // that were seen
+	parts  []templates.Part
+	notes  []string // sentences
 	// pending and cut are true, and limited says why, where they are so of any part.
 	pending, cut bool
 	limited      string
@@ -126,7 +134,7 @@ func (b *builder) build(pc *piece) *templates.Result {
 	case conversation.Request:
 		b.markdown("", false, body.Text)
 		for _, r := range body.Resources {
-			b.resource(r, true)
+			b.resource(r, -1)
 		}
 		if body.Schema != nil {
 			b.add("The form that was asked for", true, b.prose.JSON(body.Schema))
@@ -157,10 +165,15 @@ func (b *builder) build(pc *piece) *templates.Result {
 }
 
 func (b *builder) add(caption string, folded bool, out markdown.Output) {
+	b.parts = append(b.parts, templates.Part{Caption: caption, HTML: b.made(out), Folded: folded})
+}
+
+// made takes note of what is to be said of markup.
+func (b *builder) made(out markdown.Output) markdown.HTML {
 	b.pending = b.pending || out.Pending
 	b.cut = b.cut || out.Cut
 	b.limited = cmp.Or(b.limited, out.Limited)
-	b.parts = append(b.parts, templates.Part{Caption: caption, HTML: out.HTML, Folded: folded})
+	return out.HTML
 }
 
 func (b *builder) markdown(caption string, folded bool, src string) {
@@ -172,24 +185,52 @@ func (b *builder) markdown(caption string, folded bool, src string) {
 }
 
 func (b *builder) block(block conversation.Block) {
+	n := b.blocks
+	b.blocks++
 	switch block := block.(type) {
 	case conversation.Text:
 		b.text("", false, block.Text, block.MIMEType)
 	case conversation.ResourceBlock:
-		b.resource(block.Resource, false)
+		b.resource(block.Resource, n)
 	case conversation.QuestionBlock:
-		b.caption("Question", block.Question.Text, optionsOf(block.Question))
+		b.question("Question", block.Question)
 	case conversation.ResourceLink:
-		b.caption("Link", cmp.Or(block.Title, block.Name), block.URI, block.Description, block.MIMEType, bytesOf(block.Size))
+		caption := captionOf("Link", cmp.Or(block.Title, block.Name), block.Description, block.MIMEType, bytesOf(block.Size))
+		b.markdown(caption, false, autolink(block.URI))
 	case conversation.Media:
-		kind := "Image"
-		if block.Type == "audio" {
-			kind = "Sound"
-		}
-		b.caption(kind, block.MIMEType, bytesOf(decodedLen(block.Data)))
+		b.media(captionOf(block.MIMEType, bytesOf(decodedLen(block.Data))), block.Data, n)
 	case conversation.UnknownBlock:
 		b.add(captionOf("Not understood", block.Problem, block.Type), true, b.prose.JSON(block.Raw))
 	}
+}
+
+// question shows what was asked, and what could be answered.
+func (b *builder) question(caption string, q conversation.Question) {
+	b.add(captionOf(caption, optionsOf(q)), false, b.prose.Plain(q.Text))
+}
+
+// autolink is the markdown for a link to an address; where its scheme is not allowed, it shows as
+// text, as everywhere.
+func autolink(uri string) string {
+	if strings.ContainsAny(uri, "<> \t\r\n") || strings.ContainsFunc(uri, unicode.IsControl) {
+		return escapePunctuation(uri)
+	}
+	if i := strings.IndexByte(uri, ':'); i < 2 || i > 32 {
+		return escapePunctuation(uri)
+	}
+	return "<" + uri + ">"
+}
+
+// escapePunctuation makes markdown take text literally.
+func escapePunctuation(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r < 0x80 && (unicode.IsPunct(r) || unicode.IsSymbol(r)) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 // text shows text as its media type says (A-16, A-17, B-2).
@@ -198,29 +239,35 @@ func (b *builder) text(caption string, folded bool, text, mimeType string) {
 	if err != nil {
 		media = ""
 	}
-	if media == "text/markdown" {
+	switch language := markdown.Language(media); {
+	case media == "text/markdown":
 		b.markdown(caption, folded, text)
-		return
+	case language != "":
+		b.unfenced(caption, folded, text, language)
+	case b.speaks:
+		b.add(caption, folded, b.prose.Plain(text))
+	default:
+		b.content(caption, folded, text)
 	}
-	if language := markdown.Language(media); language != "" {
-		b.add(caption, folded, b.prose.Code(text, language))
-		return
-	}
-	b.add(caption, folded, b.prose.Plain(text))
 }
 
 // resource shows a resource. Where it has another form for the model, that form is what the tool
-// meant to be read, and the raw text stays at hand (B-1). Bytes are named, not shown (B-3).
-func (b *builder) resource(r conversation.Resource, folded bool) {
+// meant to be read, and the raw text stays at hand (B-1). Bytes are named, not shown (B-3), unless
+// they are an image or a sound. n is the place of its block, -1 for an attachment, which stands folded.
+func (b *builder) resource(r conversation.Resource, n int) {
 	name := cmp.Or(r.Title, r.Name)
 	if r.Text == nil {
-		b.caption("File", name, r.URI, r.Description, r.MIMEType, bytesOf(decodedLen(r.Blob)))
+		b.media(captionOf(name, r.URI, r.Description, r.MIMEType, bytesOf(decodedLen(r.Blob))), r.Blob, n)
 		return
 	}
-	caption := captionOf(name, r.URI, r.Description)
+	caption, folded := captionOf(name, r.URI, r.Description), n < 0
 	if r.Formatted != "" {
 		b.add(caption, folded, b.prose.Plain(r.Formatted))
 		caption, folded = captionOf("Raw", name, r.URI), true
+	}
+	if language := languageOfPath(r.URI); r.MIMEType == "" && language != "" {
+		b.unfenced(caption, folded, *r.Text, language)
+		return
 	}
 	b.text(caption, folded, *r.Text, r.MIMEType)
 }
@@ -275,6 +322,12 @@ func presentResult(blocks []conversation.Block, parts []templates.Part, isError 
 	var bytes int64
 	for _, b := range blocks {
 		text, ok := textOf(b)
+		switch b := b.(type) {
+		case conversation.QuestionBlock:
+			r.First = cmp.Or(r.First, captionOf("Question", b.Question.Text))
+		case conversation.ResourceLink:
+			r.First = cmp.Or(r.First, captionOf("Link", cmp.Or(b.Title, b.Name), b.URI))
+		}
 		if !ok {
 			continue
 		}
@@ -315,8 +368,18 @@ func textOf(b conversation.Block) (string, bool) {
 // firstLength is the longest first line of a result's row, in characters.
 const firstLength = 100
 
-// firstLine returns the first line of text that says something, without what only a terminal reads.
+// frames matches a line that only frames others: a fence, a lone bracket, an XML declaration, a tag.
+var frames = regexp.MustCompile("^(?:[\\[\\]{}()]+,?|(?:`{3,}|~{3,})[^`]*|<\\?xml[^>]*>|</?[A-Za-z_][^<>]*>)$")
+
+// firstLine returns the first line of text that says something, without what only a terminal reads;
+// "" if text has nothing to show. Of a tool's own account of an error it is the message's.
 func firstLine(text string) string {
+	if value, ok := jsonOf(strings.TrimSpace(text)); ok {
+		if e, ok := readToolError(value); ok && strings.TrimSpace(e.message) != "" {
+			text = e.message
+		}
+	}
+	frame := ""
 	for text != "" {
 		line := text
 		if i := strings.IndexAny(text, "\r\n"); i >= 0 {
@@ -330,10 +393,13 @@ func firstLine(text string) string {
 			if cut && !strings.HasSuffix(line, "…") {
 				line += "…"
 			}
-			return line
+			if !frames.MatchString(line) {
+				return line
+			}
+			frame = cmp.Or(frame, line)
 		}
 	}
-	return ""
+	return frame
 }
 
 // controls matches what a terminal obeys and does not show: sequences that ESC or a C1 control

@@ -13,7 +13,7 @@ import (
 // allows another origin anything.
 var securityHeaders = [...][2]string{
 	{"Content-Security-Policy", "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; " +
-		"img-src 'self'; font-src 'self'; connect-src 'self'; manifest-src 'none'; object-src 'none'; " +
+		"img-src 'self'; media-src 'self'; font-src 'self'; connect-src 'self'; manifest-src 'none'; object-src 'none'; " +
 		"frame-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
 		"require-trusted-types-for 'script'; trusted-types serve-web"},
 	{"Cross-Origin-Opener-Policy", "same-origin"},

@@ -16,6 +16,7 @@ func (s *Server) routes() {
 	get("/conversations/:id", s.conversation)
 	get("/conversations/:id/events", s.readEvents)
 	get("/conversations/:id/text/:entry", s.text)
+	get("/conversations/:id/blob/:entry/:block", s.blob)
 	get("/conversations/:id/live", s.liveConversation)
 	get("/conversations/live", s.liveList)
 	get("/live", s.liveMany)

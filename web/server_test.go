@@ -170,7 +170,7 @@ func checkHeaders(t *testing.T, what string, r *http.Response) {
 	}
 	ct, cache := h.Get("Content-Type"), h.Get("Cache-Control")
 	if r.StatusCode != 204 && (r.StatusCode < 300 || r.StatusCode >= 400) {
-		if !strings.Contains(ct, "; charset=utf-8") && ct != "image/svg+xml" {
+		if !strings.Contains(ct, "; charset=utf-8") && ct != "image/svg+xml" && ct != "application/octet-stream" {
 			t.Errorf("%s: Content-Type = %q, want a charset", what, ct)
 		}
 	}
@@ -182,16 +182,17 @@ func checkHeaders(t *testing.T, what string, r *http.Response) {
 // targets are addresses that each route answers well.
 func targets() map[string]string {
 	return map[string]string{
-		"/":                              "/",
-		"/conversations":                 "/conversations?q=make&archived=0",
-		"/conversations/:id":             "/conversations/" + conv,
-		"/conversations/:id/events":      "/conversations/" + conv + "/events?view=user",
-		"/conversations/:id/text/:entry": "/conversations/" + conv + "/text/e4",
-		"/static/:file":                  static.URL("app.css"),
-		"/conversations/:id/live":        "/conversations/" + conv + "/live?view=user",
-		"/conversations/live":            "/conversations/live?q=make",
-		"/live":                          "/live?follow=" + conv + "/user@&follow=list%3Fq%3Dmake@",
-		"/healthz":                       "/healthz",
+		"/":                                     "/",
+		"/conversations":                        "/conversations?q=make&archived=0",
+		"/conversations/:id":                    "/conversations/" + conv,
+		"/conversations/:id/events":             "/conversations/" + conv + "/events?view=user",
+		"/conversations/:id/text/:entry":        "/conversations/" + conv + "/text/e4",
+		"/conversations/:id/blob/:entry/:block": "/conversations/" + conv + "/blob/e10/1",
+		"/static/:file":                         static.URL("app.css"),
+		"/conversations/:id/live":               "/conversations/" + conv + "/live?view=user",
+		"/conversations/live":                   "/conversations/live?q=make",
+		"/live":                                 "/live?follow=" + conv + "/user@&follow=list%3Fq%3Dmake@",
+		"/healthz":                              "/healthz",
 	}
 }
 

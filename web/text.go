@@ -11,23 +11,32 @@ import (
 // text answers with what an entry says, as it stands in the log: all of it, where the page shows a
 // part. It is a download of plain text, so that nothing in it is ever run (trust.md T6).
 func (s *Server) text(c echo.Context) error {
-	id, _, ok := parseID(c.Param("id"))
-	if !ok {
-		return conversation.ErrNotFound
-	}
-	log, err := s.library.Read(c.Request().Context(), id)
+	id, p, err := s.piece(c)
 	if err != nil {
 		return err
 	}
-	name := c.Param("entry")
-	for _, p := range fold(s.transcripts.presenter.seed, log) {
-		if p.hidden() || p.id() != name {
-			continue
-		}
-		h := c.Response().Header()
-		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox")
-		h.Set("Content-Disposition", `attachment; filename="`+id+"-"+p.id()+`.txt"`)
-		return blob(c, http.StatusOK, mimeText, []byte(p.rawText()))
+	h := c.Response().Header()
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox")
+	h.Set("Content-Disposition", `attachment; filename="`+id+"-"+p.id()+`.txt"`)
+	return blob(c, http.StatusOK, mimeText, []byte(p.rawText()))
+}
+
+// piece finds the entry that an address names.
+func (s *Server) piece(c echo.Context) (id string, p *piece, err error) {
+	id, _, ok := parseID(c.Param("id"))
+	if !ok {
+		return "", nil, conversation.ErrNotFound
 	}
-	return errNoEntry
+	log, err := s.library.Read(c.Request().Context(), id)
+	if err != nil {
+		return "", nil, err
+	}
+	name := c.Param("entry")
+	pieces := fold(s.transcripts.presenter.seed, log)
+	for i := range pieces {
+		if p := &pieces[i]; !p.hidden() && p.id() == name {
+			return id, p, nil
+		}
+	}
+	return "", nil, errNoEntry
 }

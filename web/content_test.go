@@ -1,0 +1,194 @@
+package web
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"serve-web/templates"
+)
+
+// outline says of parts what they are, nested ones with two spaces before them.
+func outline(parts []templates.Part) []string {
+	var out []string
+	for _, p := range parts {
+		line := p.Caption
+		if p.Folded {
+			line = "folded " + line
+		}
+		if p.Mark != "" {
+			line += " (" + p.Mark + ")"
+		}
+		switch {
+		case p.Diff != nil:
+			line += fmt.Sprintf(" diff %s +%d -%d, %d chunks", p.Diff.Name, p.Diff.Added, p.Diff.Removed, len(p.Diff.Chunks))
+		case p.Image != nil:
+			line += fmt.Sprintf(" image %s %d×%d", p.Image.URL, p.Image.Width, p.Image.Height)
+		case p.Audio != "":
+			line += " audio " + p.Audio
+		case p.Download != "":
+			line += " download " + p.Download
+		}
+		out = append(out, line)
+		for _, l := range outline(p.Parts) {
+			out = append(out, "  "+l)
+		}
+	}
+	return out
+}
+
+// TestContent: results are shown as what they are (spec/jp.md 4.4).
+func TestContent(t *testing.T) {
+	const hunk = "@@ -1,2 +1,2 @@ fn\n a\n-b\n+c\n"
+	long := strings.Repeat(`"x",`, 1200) + `"x"`
+	for _, test := range []struct {
+		name, text string
+		calls      []string
+		parts      []string
+	}{
+		{"plain", "a\nb", []string{`plain "a\nb"`}, []string{""}},
+		{"a fence keeps its language", "```rs\nfn main() {}\n```\n", []string{`code rs "fn main() {}\n"`}, []string{""}},
+		{"a fence without language", "```\na\n```", []string{`plain "a\n"`}, []string{""}},
+		{"a fence of tildes", "~~~go\nx\n~~~", []string{`code go "x\n"`}, []string{""}},
+		{"a fence around others", "```md\na\n```sh\nls\n```\nb\n```", []string{`code md "a\n` + "```sh\\nls\\n```" + `\nb\n"`}, []string{""}},
+		{"a fence that does not end", "```rs\nfn", []string{`plain "` + "```rs\\nfn" + `"`}, []string{""}},
+		{"what follows a fence", "```rs\nfn\n```\nand more", []string{`code rs "fn\n"`, `plain "\nand more"`}, []string{"", ""}},
+		{"JSON", ` {"a":[1]} `, []string{`json {"a":[1]}`}, []string{""}},
+		{"JSON in a fence", "```json\n[1]\n```", []string{`json [1]`}, []string{""}},
+		{"no JSON in a fence that says so", "```json\n[1\n```", []string{`code json "[1\n"`}, []string{""}},
+		{"JSON that is damaged", `{"a":`, []string{`plain "{\"a\":"`}, []string{""}},
+		{"JSON folds by depth", `{"short":1,"list":[` + long + `],"b":{"c":[` + long + `],"d":2}}`,
+			[]string{`json {"short":1}`, `json [` + long + `]`, `json [` + long + `]`, `json {"d":2}`},
+			[]string{"", "  ", "  folded list: 1,201 elements", "  folded b: 2 members", "    folded c: 1,201 elements", "    "}},
+		{"an error of JP's tools", `{"message":"No.","trace":["a","b"],"stdout":"o","stderr":"e"}`,
+			[]string{`plain "No."`, `plain "a\nb"`, `plain "o"`, `plain "e"`}, []string{"", "Trace", "stdout", "stderr"}},
+		{"an error with more is JSON", `{"message":"No.","code":1}`, []string{`json {"message":"No.","code":1}`}, []string{""}},
+		{"an envelope", "<result>ok</result>", []string{`plain "ok"`}, []string{"<result>"}},
+		{"an envelope with attributes", "<root attr=\"1\">\n</root>", []string{`plain ""`}, []string{`<root attr="1">`}},
+		{"an envelope need not be well-formed", "<out>a & b < c</out>", []string{`plain "a & b < c"`}, []string{"<out>"}},
+		{"its inside by its own kind", "<?xml version=\"1.0\"?>\n<a>\n```rs\nfn\n```\n</a>", []string{`code rs "fn\n"`}, []string{"<a>"}},
+		{"elements in an envelope are XML", "<a><b>x</b></a>", []string{`code xml "<a><b>x</b></a>"`}, []string{""}},
+		{"no envelope", "<a>foo</b>", []string{`plain "<a>foo</b>"`}, []string{""}},
+		{"a diff", "--- a/x.rs\n+++ b/x.rs\n" + hunk, []string{`plain "@@ -1,2 +1,2 @@ fn"`, `plain " a"`, `plain "-b"`, `plain "+c"`},
+			[]string{" diff x.rs +1 -1, 3 chunks"}},
+		{"a diff in a fence", "```diff\n" + hunk + "```", []string{`plain "@@ -1,2 +1,2 @@ fn"`, `plain " a"`, `plain "-b"`, `plain "+c"`},
+			[]string{" diff  +1 -1, 3 chunks"}},
+		{"a diff of several files", "diff --git a/n b/n\nnew file mode 100644\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n\\ No newline at end of file\n" +
+			"diff --git a/o b/p\nsimilarity index 100%\nrename from o\nrename to p\ndiff --git a/q b/q\n--- a/q\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n",
+			[]string{`plain "@@ -0,0 +1 @@"`, `plain "+x\n\\ No newline at end of file"`, `plain "@@ -1 +0,0 @@"`, `plain "-x"`},
+			[]string{" diff n (new) +1 -0, 2 chunks", " diff --git a/o b/p +0 -0, 0 chunks", " diff q (deleted) +0 -1, 2 chunks"}},
+		{"removed lines that look like heads", "--- a\n+++ b\n@@ -1,2 +1,1 @@\n--- x\n-- y\n+z\n",
+			[]string{`plain "@@ -1,2 +1,1 @@"`, `plain "--- x\n-- y"`, `plain "+z"`}, []string{" diff a → b +1 -2, 2 chunks"}},
+		{"a diff that is cut off is text", "--- a\n+++ b\n@@ -1,9 +1,2 @@\n a\n", []string{`plain "--- a\n+++ b\n@@ -1,9 +1,2 @@\n a\n"`}, []string{""}},
+		{"a diff that is cut off, in a fence, keeps its colours", "```diff\n@@ -1,9 +1,2 @@\n a\n```", []string{`code diff "@@ -1,9 +1,2 @@\n a\n"`}, []string{""}},
+		{"prose around a diff is text", "See:\n" + hunk, []string{fmt.Sprintf("plain %q", "See:\n"+hunk)}, []string{""}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			rec := newRecorder()
+			b := builder{prose: rec, id: "e1"}
+			b.content("", false, test.text)
+			if d := cmp.Diff(test.calls, rec.calls); d != "" {
+				t.Errorf("prose of %q (-want +got):\n%s", test.text, d)
+			}
+			if d := cmp.Diff(test.parts, outline(b.parts)); d != "" {
+				t.Errorf("parts of %q (-want +got):\n%s", test.text, d)
+			}
+		})
+	}
+}
+
+func TestPathGivesTheLanguage(t *testing.T) {
+	rec := newRecorder()
+	b := builder{prose: rec, id: "e1", path: "src/main.rs"}
+	b.content("", false, "fn main() {\n\n}\n")
+	b.content("", false, "File created.")
+	want := []string{`code rust "fn main() {\n\n}\n"`, `plain "File created."`}
+	if d := cmp.Diff(want, rec.calls); d != "" {
+		t.Errorf("prose (-want +got):\n%s", d)
+	}
+}
+
+// pixel is a GIF of one pixel.
+const pixel = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+
+func TestMedia(t *testing.T) {
+	encode := base64.StdEncoding.EncodeToString
+	for _, test := range []struct{ name, data, want string }{
+		{"a picture", pixel, "Image, said image /c/blob/e1/0 1×1"},
+		{"SVG", encode([]byte("<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>")), "Image, said image /c/blob/e1/0 0×0"},
+		{"a sound", encode([]byte("RIFF....WAVEfmt ")), "Sound, said audio /c/blob/e1/0"},
+		{"a picture by name only", encode([]byte("<html>")), "File, said download /c/blob/e1/0"},
+		{"a picture cut off", encode([]byte("\x89PNG\r\n\x1a\n")), "Image, said download /c/blob/e1/0"},
+		{"a picture too large to show", encode([]byte("GIF89a\xff\xff\xff\xff\x00\x00\x00")), "Image, said download /c/blob/e1/0"},
+		{"no base64", "<svg>", "File, said, not readable"},
+		{"nothing", "", "File, said, not readable"},
+	} {
+		b := builder{id: "e1", base: "/c"}
+		b.media("said", test.data, 0)
+		if got := outline(b.parts); len(got) != 1 || got[0] != test.want {
+			t.Errorf("media of %s = %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+func TestSniff(t *testing.T) {
+	for head, want := range map[string]string{
+		"\x89PNG\r\n\x1a\n":           "image/png",
+		"\xff\xd8\xff\xe0":            "image/jpeg",
+		"GIF89a":                      "image/gif",
+		"RIFF\x00\x00\x00\x00WEBPVP8": "image/webp",
+		"\x00\x00\x00\x1cftypavif":    "image/avif",
+		"RIFF\x00\x00\x00\x00WAVE":    "audio/wav",
+		"OggS":                        "audio/ogg",
+		"fLaC":                        "audio/flac",
+		"ID3\x04":                     "audio/mpeg",
+		"\xff\xfb\x90":                "audio/mpeg",
+		"\ufeff <svg>":                "image/svg+xml",
+		"<?xml?><!-- x --><svg>":      "image/svg+xml",
+		"<html><svg>":                 "",
+		"%PDF-1.7":                    "",
+		"":                            "",
+		"\xff":                        "",
+	} {
+		if got := sniff([]byte(head)); got != want {
+			t.Errorf("sniff(%q) = %q, want %q", head, got, want)
+		}
+	}
+}
+
+// FuzzContent: whatever a tool prints is shown, and no line of a diff is left out or made up.
+func FuzzContent(f *testing.F) {
+	for _, s := range []string{"```rs\nfn\n```", "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n", `{"message":"m"}`, "<a>b</a>", `{"a":[1,{"b":2}]}`, "~~~\n```\n~~~"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		b := builder{prose: newRecorder(), id: "e1"}
+		b.content("", false, text)
+		if len(b.parts) == 0 {
+			t.Errorf("content(%q) has no parts", text)
+		}
+		files, ok := readDiff(text)
+		if !ok {
+			return
+		}
+		var added, removed int
+		for _, f := range files {
+			added, removed = added+f.added, removed+f.removed
+			for _, c := range f.chunks {
+				for _, lines := range [][]string{c.place, c.same, c.old, c.new} {
+					for _, line := range lines {
+						if !strings.Contains(text, line) {
+							t.Errorf("readDiff(%q) has the line %q", text, line)
+						}
+					}
+				}
+			}
+		}
+		if plus := strings.Count("\n"+text, "\n+"); added > plus {
+			t.Errorf("readDiff(%q) = %d added lines, want at most %d", text, added, plus)
+		}
+	})
+}

@@ -1,0 +1,198 @@
+package web
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"serve-web/markdown"
+	"serve-web/templates"
+)
+
+// file is one file of a diff.
+type file struct {
+	name           string
+	added, removed int
+	chunks         []chunk
+}
+
+// chunk is lines of a diff that are alike: what says where they stand, what stayed, or what was
+// replaced by what.
+type chunk struct{ place, same, old, new []string }
+
+const (
+	// diffBytes and diffChunks bound what is laid out; what is more stays coloured text.
+	diffBytes  = 256 << 10
+	diffChunks = 400
+)
+
+var hunkOpens = regexp.MustCompile(`^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@`)
+
+// readDiff reads a unified diff, of one or more files. It reports false for whatever is not one from
+// the beginning to the end, so that nothing of a text is left out.
+func readDiff(text string) ([]file, bool) {
+	if len(text) > diffBytes || !strings.Contains(text, "@@ -") {
+		return nil, false
+	}
+	var files []file
+	var old, new int // lines that the hunk still has
+	var head []string
+	chunks := 0
+	at := func() *chunk { f := &files[len(files)-1]; return &f.chunks[len(f.chunks)-1] }
+	open := func(c chunk) {
+		f := &files[len(files)-1]
+		f.chunks = append(f.chunks, c)
+		chunks++
+	}
+	lines := strings.Split(strings.TrimRight(strings.TrimLeft(text, "\r\n"), "\r\n"), "\n")
+	for i, line := range lines {
+		line = strings.TrimSuffix(line, "\r")
+		if old > 0 || new > 0 {
+			mark := byte(' ')
+			if line != "" {
+				mark = line[0]
+			}
+			c := at()
+			switch mark {
+			case ' ':
+				old--
+				new--
+				if len(c.old)+len(c.new)+len(c.place) > 0 {
+					open(chunk{})
+					c = at()
+				}
+				c.same = append(c.same, line)
+			case '-':
+				old--
+				files[len(files)-1].removed++
+				if len(c.new)+len(c.same)+len(c.place) > 0 {
+					open(chunk{})
+					c = at()
+				}
+				c.old = append(c.old, line)
+			case '+':
+				new--
+				files[len(files)-1].added++
+				if len(c.same)+len(c.place) > 0 {
+					open(chunk{})
+					c = at()
+				}
+				c.new = append(c.new, line)
+			case '\\': // "\ No newline at end of file"
+				note(c, line)
+			default:
+				return nil, false
+			}
+			if old < 0 || new < 0 || chunks > diffChunks {
+				return nil, false
+			}
+			continue
+		}
+		switch m := hunkOpens.FindStringSubmatch(line); {
+		case m != nil:
+			if len(head) > 0 || len(files) == 0 {
+				files = append(files, file{name: nameOfDiff(head)})
+				head = nil
+			}
+			old, new = linesOf(m[1]), linesOf(m[2])
+			open(chunk{place: []string{line}})
+		case strings.HasPrefix(line, `\`) && len(files) > 0 && len(head) == 0:
+			note(at(), line)
+		case strings.HasPrefix(line, "diff ") && len(head) > 0: // the file before has no lines to show
+			files = append(files, file{name: nameOfDiff(head)})
+			head = []string{line}
+		case isDiffHead(line, i+1 < len(lines) && strings.HasPrefix(lines[i+1], "+++ ")):
+			head = append(head, line)
+		default:
+			return nil, false
+		}
+	}
+	if old > 0 || new > 0 || len(files) == 0 {
+		return nil, false
+	}
+	if len(head) > 0 {
+		files = append(files, file{name: nameOfDiff(head)})
+	}
+	return files, true
+}
+
+// note keeps a remark on the line before it.
+func note(c *chunk, line string) {
+	switch {
+	case len(c.new) > 0:
+		c.new = append(c.new, line)
+	case len(c.old) > 0:
+		c.old = append(c.old, line)
+	default:
+		c.same = append(c.same, line)
+	}
+}
+
+func linesOf(count string) int {
+	if count == "" {
+		return 1
+	}
+	n, err := strconv.Atoi(count)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func isDiffHead(line string, named bool) bool {
+	for _, p := range []string{"diff ", "index ", "+++ ", "new file mode ", "deleted file mode ", "old mode ", "new mode ",
+		"similarity index ", "dissimilarity index ", "rename from ", "rename to ", "copy from ", "copy to ", "Index: ", "====="} {
+		if strings.HasPrefix(line, p) {
+			return true
+		}
+	}
+	return strings.HasPrefix(line, "--- ") && named
+}
+
+// nameOfDiff is the file that the lines above a hunk name.
+func nameOfDiff(head []string) string {
+	var from, to string
+	for _, line := range head {
+		name, _, _ := strings.Cut(strings.TrimSpace(line[min(4, len(line)):]), "\t")
+		switch {
+		case strings.HasPrefix(line, "--- "):
+			from = strings.TrimPrefix(name, "a/")
+		case strings.HasPrefix(line, "+++ "):
+			to = strings.TrimPrefix(name, "b/")
+		case strings.HasPrefix(line, "diff ") && from == "" && to == "":
+			from = strings.TrimPrefix(line, "diff ")
+		}
+	}
+	switch {
+	case to == "/dev/null":
+		return from + " (deleted)"
+	case from == "/dev/null":
+		return to + " (new)"
+	case from != to && from != "" && to != "":
+		return from + " → " + to
+	case to != "":
+		return to
+	}
+	return from
+}
+
+// diff shows files of a diff, each with its name and counts.
+func (b *builder) diff(caption string, folded bool, files []file) {
+	for _, f := range files {
+		d := &templates.Diff{Name: named(f.name, captionLength), Added: f.added, Removed: f.removed}
+		for _, c := range f.chunks {
+			d.Chunks = append(d.Chunks, templates.Chunk{
+				Place: b.lines(c.place), Same: b.lines(c.same), Old: b.lines(c.old), New: b.lines(c.new),
+			})
+		}
+		b.parts = append(b.parts, templates.Part{Caption: caption, Folded: folded && caption != "", Diff: d})
+		caption = ""
+	}
+}
+
+func (b *builder) lines(lines []string) markdown.HTML {
+	if len(lines) == 0 {
+		return markdown.HTML{}
+	}
+	return b.made(b.prose.Plain(strings.Join(lines, "\n")))
+}
