@@ -49,6 +49,9 @@ type Config struct {
 	Own func(authority string) bool
 	// Plain switches colours off in code that is not JSON, so that equal calls have equal results.
 	Plain bool
+	// Headings is the level of a text's outermost headings, for texts that stand on a page with
+	// headings of its own; deeper ones follow without skipping a level. Zero keeps them as written.
+	Headings int
 }
 
 // Renderer renders. It is safe for concurrent use.
@@ -57,6 +60,7 @@ type Renderer struct {
 	policy *bluemonday.Policy
 	parser parser.Parser
 	meter  parser.ContextKey
+	outer  int // Config.Headings
 	*highlighter
 }
 
@@ -66,7 +70,7 @@ func New(c Config) *Renderer {
 		c.Own = loopback
 	}
 	key := parser.NewContextKey()
-	return &Renderer{own: c.Own, policy: newPolicy(), parser: newParser(key), meter: key, highlighter: newHighlighter(c.Plain)}
+	return &Renderer{own: c.Own, policy: newPolicy(), parser: newParser(key), meter: key, outer: c.Headings, highlighter: newHighlighter(c.Plain)}
 }
 
 // Output is a rendered text.

@@ -24,11 +24,24 @@ type pass struct {
 	aim    func(raw string) target
 	source []byte
 	prefix string
-	link   bool // inside a link, where no other may start
-	inline int  // depth of inline markup
+	link   bool  // inside a link, where no other may start
+	inline int   // depth of inline markup
+	levels []int // the written levels of the headings that the next one may stand below
 	unused map[ast.Node]bool
 	allow  allowance
 	wait   bool // a block of code has no colours yet
+}
+
+// level returns the level that a heading gets which is written with this one.
+func (p *pass) level(written int) int {
+	if p.r.outer == 0 {
+		return written
+	}
+	for len(p.levels) > 0 && p.levels[len(p.levels)-1] >= written {
+		p.levels = p.levels[:len(p.levels)-1]
+	}
+	p.levels = append(p.levels, written)
+	return min(p.r.outer+len(p.levels)-1, 6)
 }
 
 // blocks writes the children of n.
@@ -42,7 +55,7 @@ func (p *pass) block(n ast.Node) {
 	w := p.w
 	switch n := n.(type) {
 	case *ast.Heading:
-		p.within("h"+strconv.Itoa(n.Level), autoDir, n)
+		p.within("h"+strconv.Itoa(p.level(n.Level)), autoDir, n)
 	case *ast.Paragraph:
 		p.within("p", autoDir, n)
 	case *ast.TextBlock:
@@ -192,7 +205,11 @@ func (p *pass) table(n *east.Table) {
 			if a := c.(*east.TableCell).Alignment; a != east.AlignNone {
 				attrs = ` align="` + a.String() + `"`
 			}
-			p.within(cell, attrs+autoDir, c)
+			name := cell
+			if !c.HasChildren() {
+				name = "td" // a header without words heads nothing, and a screen reader stumbles over it
+			}
+			p.within(name, attrs+autoDir, c)
 			w.newline()
 		}
 		w.end()

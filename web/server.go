@@ -81,7 +81,7 @@ func New(c Config) *Server {
 		now:       c.Now,
 		echo:      echo.New(),
 	}
-	s.transcripts = newTranscripts(c.Library, newPresenter(markdown.New(markdown.Config{}), c.Logger, c.Now().Location()), cacheBytes)
+	s.transcripts = newTranscripts(c.Library, newPresenter(markdown.New(markdown.Config{Headings: 3}), c.Logger, c.Now().Location()), cacheBytes)
 	if c.Follower != nil {
 		s.live = newLive(s)
 	}
