@@ -1,0 +1,138 @@
+package plugin_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"serve-web/conversation"
+	"serve-web/source/jp"
+	"serve-web/source/plugin/host"
+	"serve-web/web"
+)
+
+// told is what the protocol carries of a workspace: nothing of the archive in lists, no labels, no
+// expiry, no configuration from before the first event.
+type told struct{ *jp.Library }
+
+func (l told) List(ctx context.Context) ([]conversation.Summary, error) {
+	sums, err := l.Library.List(ctx)
+	var out []conversation.Summary
+	for _, s := range sums {
+		if !s.Archived {
+			out = append(out, carried(s))
+		}
+	}
+	return out, err
+}
+
+func carried(s conversation.Summary) conversation.Summary {
+	activated := s.LastActivated
+	if activated.IsZero() {
+		activated = s.Created
+	}
+	return conversation.Summary{ID: s.ID, Title: s.Title, LastActivated: activated, PinnedAt: s.PinnedAt, Events: s.Events}
+}
+
+func (l told) Read(ctx context.Context, id string) (*conversation.Log, error) {
+	log, err := l.Library.Read(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	out := *log
+	out.Summary = carried(log.Summary)
+	out.Summary.FirstRequest, out.Summary.LastEvent = log.Summary.FirstRequest, log.Summary.LastEvent
+	if log.Summary.Archived {
+		// Not listed, so that nothing is known of it but its events.
+		out.Summary = conversation.Summary{ID: id, Events: log.Summary.Events, LastEvent: log.Summary.LastEvent}
+		for _, e := range log.Events {
+			if r, ok := e.Body.(conversation.Request); ok {
+				out.Summary.FirstRequest = r.Text
+				break
+			}
+		}
+	}
+	out.Names, out.Problem = conversation.Names{}, ""
+	return &out, nil
+}
+
+var (
+	// A position's hash is of the bytes as they lie on disk, which the protocol does not carry.
+	position  = regexp.MustCompile(`data-position="(\d+)-[0-9a-f]{8}"`)
+	freshness = regexp.MustCompile(`<span>(as of [^<]*, or before|up to 30 seconds behind)</span> ?`)
+)
+
+func page(t *testing.T, s *web.Server, target string) (int, string) {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1"+target, nil)
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
+
+// The page through the plugin is the page without, byte for byte apart from the note on freshness, for
+// every conversation and every kind of host (P-9, V-13, V-16, P-20).
+func TestSamePages(t *testing.T) {
+	areas := []struct{ dir, data string }{{"../jp/testdata/workspace", "../jp/testdata/user-data"}}
+	const corpus = "../../../shared/corpus/jp"
+	if _, err := os.Stat(corpus); err == nil {
+		areas = append(areas, struct{ dir, data string }{corpus + "/workspace", ""},
+			struct{ dir, data string }{corpus + "/synthetic", corpus + "/user-data"})
+	}
+	now := func() time.Time { return time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC) }
+	for _, area := range areas {
+		if _, err := os.Stat(filepath.Join(area.dir, ".jp")); err != nil {
+			t.Fatal(err)
+		}
+		disk, err := jp.Open(jp.Config{Dir: area.dir, UserData: area.data, Now: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { disk.Close() })
+		all, err := disk.List(t.Context())
+		if err != nil || len(all) == 0 {
+			t.Fatalf("List of %s = %d, %v", area.dir, len(all), err)
+		}
+		alone := web.New(web.Config{Library: told{disk}, Workspace: "things", Now: now})
+		for name, ways := range map[string]host.Ways{
+			"honest":           {},
+			"ignores the view": {IgnoresView: true},
+			"caches, long ids": {Caches: true, LongIDs: true},
+		} {
+			l, _ := connect(t, disk, 1, ways, now)
+			through := web.New(web.Config{Library: l, Workspace: "things", Now: now})
+			targets := []string{"/conversations", "/conversations?q=a", "/conversations/1"}
+			for _, s := range all {
+				targets = append(targets, "/conversations/"+s.ID)
+			}
+			for _, target := range targets {
+				wantCode, want := page(t, alone, target)
+				code, got := page(t, through, target)
+				// Code is shown plain until its colours are there.
+				for range 50 {
+					if want, got = same(want), same(got); want == got {
+						break
+					}
+					time.Sleep(10 * time.Millisecond)
+					_, want = page(t, alone, target)
+					_, got = page(t, through, target)
+				}
+				if d := cmp.Diff(want, got); code != wantCode || d != "" {
+					t.Errorf("%s, %s: GET %s = %d, want %d (-without +through):\n%.3000s", area.dir, name, target, code, wantCode, d)
+				}
+			}
+		}
+	}
+}
+
+// same is a page without what may differ.
+func same(page string) string {
+	return position.ReplaceAllString(freshness.ReplaceAllString(page, ""), `data-position="$1"`)
+}
