@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -58,8 +59,9 @@ type Ways struct {
 
 // Host serves plugins. It is safe for concurrent use.
 type Host struct {
-	config Config
-	cache  cache
+	config   Config
+	cache    cache
+	graceful time.Duration
 }
 
 // New returns a host. Library is required.
@@ -73,7 +75,7 @@ func New(c Config) *Host {
 	if c.Stderr == nil {
 		c.Stderr = io.Discard
 	}
-	return &Host{config: c, cache: cache{logs: map[string]*conversation.Log{}}}
+	return &Host{config: c, cache: cache{logs: map[string]*conversation.Log{}}, graceful: graceful}
 }
 
 // cache is what a host that caches keeps.

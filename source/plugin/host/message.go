@@ -176,7 +176,7 @@ func encodeInit(i Init) []byte {
 
 // encode returns the line of a message.
 func encode(kind string, body any) []byte {
-	b, err := json.Marshal(body, tolerant)
+	b, err := json.Marshal(body, tolerant, jsontext.PreserveRawStrings(true))
 	if err != nil {
 		panic("host: a message of our own has no JSON: " + err.Error())
 	}

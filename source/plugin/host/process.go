@@ -56,7 +56,7 @@ func (h *Host) Exec(ctx context.Context, path string) (Exit, error) {
 		}
 		select {
 		case <-gone:
-		case <-time.After(graceful):
+		case <-time.After(h.graceful):
 			cmd.Process.Kill() // an error says that it ended meanwhile
 		}
 	}()
