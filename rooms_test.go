@@ -35,11 +35,13 @@ const (
 	chroma     = "github.com/alecthomas/chroma/v2"
 	echo       = "github.com/labstack/echo/v4"
 	fsnotify   = "github.com/fsnotify/fsnotify"
+	glamour    = "charm.land/glamour/v2"
 	goldmark   = "github.com/yuin/goldmark"
 	jsonv2     = "github.com/go-json-experiment/json"
 	pflag      = "github.com/spf13/pflag"
 	playwright = "github.com/playwright-community/playwright-go"
 	templ      = "github.com/a-h/templ"
+	toml       = "github.com/pelletier/go-toml/v2"
 	xnet       = "golang.org/x/net"
 	xsys       = "golang.org/x/sys"
 	xtext      = "golang.org/x/text"
@@ -59,6 +61,8 @@ var rooms = []room{
 	{"conversation", nil, []string{jsonv2}, slices.Concat(files, processes, network, clock, html, loggers)},
 	{"userview", []string{"conversation"}, nil, slices.Concat(files, processes, network, clock, html, loggers)},
 	{"markdown", nil, []string{goldmark, chroma, bluemonday, xnet}, slices.Concat(files, processes, []string{"net/http"})},
+	{"style", []string{"conversation"}, []string{jsonv2, toml}, slices.Concat(files, processes, network, clock, html, loggers)},
+	{"print", []string{"conversation", "userview", "style", "markdown"}, []string{glamour, jsonv2}, slices.Concat(files, processes, network, clock, html, loggers)},
 	{"static", nil, nil, processes},
 	{"sse", nil, nil, slices.Concat(files, processes, html)},
 	{"source", []string{"conversation"}, []string{fsnotify}, slices.Concat(html, network)},
@@ -70,7 +74,7 @@ var rooms = []room{
 	{"mcp", []string{"conversation", "userview", "review"}, nil, html},
 	{"templates", []string{"markdown", "static"}, []string{templ}, slices.Concat(files, processes, clock, []string{"net/http"})},
 	{"web", []string{"conversation", "userview", "markdown", "templates", "static", "sse", "review"}, []string{echo, jsonv2, xtext}, slices.Concat(files, processes)},
-	{"cmd/serve-web", []string{"source/jp", "source/plugin", "source/plugin/host", "web", "demo"}, []string{pflag}, slices.Concat(html, []string{"encoding/json"})},
+	{"cmd/serve-web", []string{"source/jp", "source/plugin", "source/plugin/host", "print", "style", "web", "demo"}, []string{pflag}, slices.Concat(html, []string{"encoding/json"})},
 	{"e2e", nil, []string{playwright}, nil},
 }
 
@@ -336,7 +340,7 @@ func TestTableIsDocumented(t *testing.T) {
 		}
 		return strings.Join(words, ", ")
 	}
-	short := map[string]string{bluemonday: "bluemonday", chroma: "chroma", echo: "echo", fsnotify: "fsnotify", goldmark: "goldmark",
+	short := map[string]string{bluemonday: "bluemonday", chroma: "chroma", echo: "echo", fsnotify: "fsnotify", glamour: "glamour", goldmark: "goldmark", toml: "go-toml",
 		jsonv2: "go-json-experiment", pflag: "pflag", playwright: "playwright-go", templ: "templ", xnet: "x/net", xsys: "x/sys", xtext: "x/text"}
 	for i, r := range rooms {
 		l := line{Room: r.dir}

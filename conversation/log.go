@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Errors of reading a conversation. A source wraps them; the pages tell them apart.
@@ -50,7 +52,10 @@ type Label struct{ Key, Value string }
 type Log struct {
 	Summary Summary
 	// Names is who answers before the first event; each [ConfigDelta] may change it.
-	Names  Names
+	Names Names
+	// Config is the configuration before the first event, a JSON object as it was read; nil where
+	// there is none. It can hold secrets: no page shows it.
+	Config jsontext.Value
 	Events []Event
 	// Hashes[i] is the hash of the place after Events[i]. Two logs whose hashes agree at a place
 	// are the same up to it, so what was made of the events before it can be kept.

@@ -44,9 +44,13 @@ type kept struct {
 	of      state
 	stream  *stream
 	names   conversation.Names
+	config  jsontext.Value // the base configuration
 	baseKey fileKey
 	base    string // a sentence about the base configuration; empty if it could be read
 }
+
+// cost is the memory that it takes, in bytes, near enough.
+func (k *kept) cost() int64 { return k.stream.cost + int64(cap(k.config)) }
 
 // errMoved says that a file went away between looking and opening.
 var errMoved = errors.New("moved while it was read")
@@ -133,7 +137,7 @@ func (l *Library) make(e *entry, k *kept, st state) (*conversation.Log, error) {
 		summary.Problem = join(summary.Problem, n.base)
 	}
 	n.of = st
-	n.log = &conversation.Log{Summary: summary, Names: n.names, Events: n.stream.events, Hashes: n.stream.hashes}
+	n.log = &conversation.Log{Summary: summary, Names: n.names, Config: n.config, Events: n.stream.events, Hashes: n.stream.hashes}
 	if n.stream.problem != "" {
 		n.log.Problem = l.sentence(st.stream.place, eventsName, st.stream.events, n.stream.problem)
 	}
@@ -214,7 +218,7 @@ func (l *Library) loadNames(n *kept, st *state) error {
 	if key := (fileKey{f.place.root, f.base}); n.baseKey == key && n.log != nil {
 		return nil
 	}
-	n.names, n.base = conversation.Names{}, ""
+	n.names, n.config, n.base = conversation.Names{}, nil, ""
 	if f.base.kind != absent {
 		if n.base = l.disk.problem(f.place, baseName, f.base); n.base == "" {
 			file, at, err := l.disk.open(f.place, baseName)
@@ -234,7 +238,8 @@ func (l *Library) loadNames(n *kept, st *state) error {
 			case jsontext.Value(b).Kind() != '{' || !jsontext.Value(b).IsValid(tolerant):
 				n.base = l.sentence(f.place, baseName, f.base, "is not a JSON object, so who answered is not known")
 			default:
-				n.names = n.names.Apply(bytes.TrimSpace(b))
+				n.config = bytes.TrimSpace(b)
+				n.names = n.names.Apply(n.config)
 			}
 		}
 	}
@@ -337,9 +342,9 @@ func (l *Library) keep(e *entry, k *kept) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if old := e.kept.Swap(k); old != nil && e.place != nil {
-		l.bytes -= old.stream.cost
+		l.bytes -= old.cost()
 	}
-	l.bytes += k.stream.cost
+	l.bytes += k.cost()
 	if e.place == nil {
 		e.place = l.kept.PushFront(e)
 	} else {
@@ -358,7 +363,7 @@ func (l *Library) drop(e *entry) {
 	l.kept.Remove(e.place)
 	e.place = nil
 	if k := e.kept.Swap(nil); k != nil {
-		l.bytes -= k.stream.cost
+		l.bytes -= k.cost()
 	}
 }
 

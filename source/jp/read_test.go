@@ -357,6 +357,13 @@ func TestNames(t *testing.T) {
 		if log.Names != c.want || !strings.Contains(log.Summary.Problem, c.problem) || c.problem == "" && log.Summary.Problem != "" {
 			t.Errorf("base_config.json %q: Names = %+v, problem %q, want %+v, %q", c.base, log.Names, log.Summary.Problem, c.want, c.problem)
 		}
+		wantConfig := ""
+		if c.problem == "" && c.base != "absent" {
+			wantConfig = strings.TrimSpace(c.base)
+		}
+		if string(log.Config) != wantConfig {
+			t.Errorf("base_config.json %q: Config = %s, want %s", c.base, log.Config, wantConfig)
+		}
 		if texts(log) != "[q]" || log.Problem != "" {
 			t.Errorf("base_config.json %q: Read() = %s, problem %q", c.base, texts(log), log.Problem)
 		}
