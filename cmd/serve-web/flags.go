@@ -39,6 +39,8 @@ DIR is any directory in the workspace, by default this one. It is only read.
 It prints the address once it can be opened, and stops on Ctrl-C. Where
 others can reach it, it asks for a token, which is part of the printed address.
 The exit status is 0 after that, 1 if it could not serve, 2 for wrong flags.
+
+It is a plugin of JP, too: jp serve web. serve-web host --help runs one as JP does.
 `
 
 // options is what the command line says.
@@ -85,11 +87,10 @@ func parse(args []string) (options, error) {
 	} else if err != nil {
 		return o, &usageError{err}
 	}
+	if err := o.check(fs); err != nil {
+		return o, &usageError{err}
+	}
 	switch {
-	case (o.tlsCert == "") != (o.tlsKey == ""):
-		return o, &usageError{errors.New("--tls-cert and --tls-key take two files, the certificate and its key: both or none")}
-	case fs.Changed("token-file") && o.tokenFile == "":
-		return o, &usageError{errors.New("--token-file takes the name of a file")}
 	case fs.NArg() > 1:
 		return o, &usageError{fmt.Errorf("it serves one workspace, not %d: %s", fs.NArg(), strings.Join(fs.Args(), " "))}
 	case fs.NArg() == 1 && o.demo:
@@ -101,6 +102,17 @@ func parse(args []string) (options, error) {
 		}
 	}
 	return o, nil
+}
+
+// check returns what does not go together.
+func (o options) check(fs *pflag.FlagSet) error {
+	switch {
+	case (o.tlsCert == "") != (o.tlsKey == ""):
+		return errors.New("--tls-cert and --tls-key take two files, the certificate and its key: both or none")
+	case fs.Changed("token-file") && o.tokenFile == "":
+		return errors.New("--token-file takes the name of a file")
+	}
+	return nil
 }
 
 // address returns where to listen.

@@ -30,6 +30,10 @@ const pluginHelp = `Read the conversations of this workspace in the browser.
   --bind ADDR        listen on this address of this machine (127.0.0.1)
   --port N           listen on this port; 0 takes any that is free (3000)
   --host NAME        answer to this host name, too; may stand several times
+  --require-token    ask for a token on this machine, too
+  --token-file FILE  ask for the token in this file, in place of a new one
+  --tls-cert FILE    serve HTTPS with this certificate, and
+  --tls-key FILE     with its key
   --open             open the browser
 
 The configuration can say the same, and the flags count first:
@@ -38,13 +42,17 @@ The configuration can say the same, and the flags count first:
   bind = "127.0.0.1"
   port = 3000
 
-It prints the address once it can be opened, and stops on Ctrl-C.
+It prints the address once it can be opened, and stops on Ctrl-C. Where
+others can reach it, it asks for a token, which is part of the printed address.
 `
 
 const pluginNote = `
 This is a plugin of JP, which starts it: run jp serve web. Without JP,
 serve-web DIR serves a workspace by itself, as does this file with a directory.
 `
+
+// openWarning is printed, because JP shows nobody what a plugin logs.
+const openWarning = "Without TLS the conversations and the token can be read on the network.\n"
 
 // commandLine returns what args, which begin with the program's name, ask for. JP starts a plugin by
 // a name that begins with jp- and talks to it on standard input, which is then no terminal (P-19).
@@ -168,7 +176,11 @@ func servePlugin(ctx context.Context, host *plugin.Host) error {
 		workspace: told.Workspace(),
 		logger:    host.Logger(),
 		say: func(line string) error {
-			return errors.Join(ready(), host.Print(line+"\n"))
+			err := errors.Join(ready(), host.Print(line+"\n"))
+			if !addr.Addr().IsLoopback() && o.tlsCert == "" {
+				err = errors.Join(err, host.Print(openWarning))
+			}
+			return err
 		},
 	})
 }
@@ -207,7 +219,7 @@ func pluginOptions(init *plugin.Init, logger *slog.Logger) (options, error) {
 			err = fmt.Errorf("--%s is for serve-web without JP", f.Name)
 		}
 	})
-	return o, err
+	return o, errors.Join(err, o.check(fs))
 }
 
 // isForeign reports whether a flag has no meaning for a plugin: JP says what is served, and what is
