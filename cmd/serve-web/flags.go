@@ -40,7 +40,7 @@ It prints the address once it can be opened, and stops on Ctrl-C. Where
 others can reach it, it asks for a token, which is part of the printed address.
 The exit status is 0 after that, 1 if it could not serve, 2 for wrong flags.
 
-It is a plugin of JP, too: jp serve web. serve-web host --help runs one as JP does.
+It is a plugin of JP, too: jp serve web. To run one without JP, serve-web host.
 `
 
 // options is what the command line says.

@@ -115,7 +115,11 @@ type Run struct {
 // Start writes the first message of a run.
 func (h *Host) Start(in io.Writer, out io.Reader) (*Run, error) {
 	r := &Run{host: h, in: in, out: out}
-	if err := r.write(encodeInit(h.config.Init)); err != nil {
+	line, err := encodeInit(h.config.Init)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.write(line); err != nil {
 		return nil, fmt.Errorf("the plugin does not read: %w", err)
 	}
 	return r, nil

@@ -167,11 +167,21 @@ func refuse(q request, message string) []byte {
 	return encode("error", refusal{q.ID, q.Type, message})
 }
 
-func encodeInit(i Init) []byte {
+// encodeInit returns the line of the first message. The error says that what was configured is no
+// JSON.
+func encodeInit(i Init) ([]byte, error) {
 	if len(i.Config) == 0 {
 		i.Config = jsontext.Value("{}")
 	}
-	return encode("init", i)
+	if len(i.Options) == 0 {
+		i.Options = nil
+	} else if !i.Options.IsValid(tolerant) {
+		return nil, errors.New("the plugin's options are not JSON")
+	}
+	if !i.Config.IsValid(tolerant) {
+		return nil, errors.New("the configuration is not JSON")
+	}
+	return encode("init", i), nil
 }
 
 // encode returns the line of a message.
