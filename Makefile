@@ -13,10 +13,10 @@ APT    = $(ROOT) env DEBIAN_FRONTEND=noninteractive apt-get
 DRIVER := $(CURDIR)/.e2e/driver
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test unit e2e check lint vulnerabilities bench fuzz image clean
+.PHONY: help run build install-plugin test unit e2e check lint targets vulnerabilities bench fuzz image clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## build and serve the workspace here, or at DIR=…, or else the demo (ARGS="--port 0 …")
 	@dir='$(patsubst ~/%,$(HOME)/%,$(DIR))'; at=$$PWD; \
@@ -27,6 +27,16 @@ run: build ## build and serve the workspace here, or at DIR=…, or else the dem
 
 build: ## build the static binary bin/serve-web
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN) ./cmd/serve-web
+
+# A file that runs cannot be written, but it can be replaced.
+install-plugin: build ## install it as JP's plugin jp serve web, for this user (docs/plugin.md)
+	@data=$${JP_USER_DATA_DIR:-}; \
+	if [ -z "$$data" ]; then case "$${XDG_DATA_HOME:-}" in \
+		/*) data=$$XDG_DATA_HOME/jp;; \
+		*) [ "$$(uname)" = Darwin ] && data="$$HOME/Library/Application Support/jp" || data=$$HOME/.local/share/jp;; \
+	esac; fi; \
+	to=$$data/plugins/command/jp-serve-web; mkdir -p "$$(dirname "$$to")" && \
+	cp $(BIN) "$$to.new" && chmod 755 "$$to.new" && mv -f "$$to.new" "$$to" && echo "installed $$to"
 
 test: unit e2e ## run every test, with the race detector and in a browser; install what they need
 
@@ -45,7 +55,7 @@ node_modules/.package-lock.json: package.json package-lock.json
 	npm ci --ignore-scripts --no-audit --no-fund
 	@touch $@
 
-check: lint vulnerabilities test ## everything above and: format, vet, staticcheck, generated code, modules, vulnerabilities
+check: lint targets vulnerabilities test ## everything above and: format, vet, staticcheck, generated code, modules, vulnerabilities
 
 lint: node_modules/.package-lock.json
 	@files=$$(git ls-files -z '*.go' | xargs -0 gofmt -l) && [ -z "$$files" ] || { echo "not formatted (gofmt -w): $$files" >&2; exit 1; }
@@ -55,6 +65,10 @@ lint: node_modules/.package-lock.json
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 	npx --no-install dockerfile-utils lint Dockerfile
+
+# What is released: the program is built for each, and must hold JP's manifest.
+targets:
+	SERVE_WEB_TARGETS='linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64' $(GO) test -count=1 -run '^TestManifest$$' ./cmd/serve-web
 
 # A finding fails. That the database cannot be reached is said, and passes.
 vulnerabilities:
