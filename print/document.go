@@ -1,0 +1,211 @@
+package print
+
+import (
+	"bufio"
+	"io"
+	"strconv"
+	"strings"
+
+	"serve-web/conversation"
+	"serve-web/markdown"
+	"serve-web/userview"
+)
+
+// Document is what [Markdown] writes of.
+type Document struct {
+	Title  string
+	Events []conversation.Event
+	// View is which of the events; [Terminal] is [User].
+	View  View
+	Names conversation.Names
+}
+
+// items are the events of a view, with the label of the turns of each.
+func items(view View, events []conversation.Event) (out []userview.Item, turns []string) {
+	if view == Model {
+		v := userview.Model(events)
+		for _, it := range v.Items {
+			out, turns = append(out, it.Item), append(turns, it.Turns())
+		}
+		return out, turns
+	}
+	v := userview.User(events)
+	if view == Raw {
+		v = userview.Raw(events)
+	}
+	for _, it := range v.Items {
+		turns = append(turns, strconv.Itoa(it.Turn+1))
+	}
+	return v.Items, turns
+}
+
+// Markdown writes a conversation as a markdown document that can be read as it stands.
+func Markdown(to io.Writer, d Document) error {
+	w := document{out: bufio.NewWriter(to)}
+	if title := markdown.Visible(d.Title); strings.TrimSpace(title) != "" {
+		w.block("# " + title)
+	}
+	list, turns := items(d.View, d.Events)
+	names, at := d.Names, 0
+	turn, who, passage := -1, "", 0
+	var open strings.Builder
+	reasoning := false
+	close := func() {
+		text := strings.Trim(visible(open.String()), "\n")
+		open.Reset()
+		if strings.TrimSpace(text) == "" {
+			return
+		}
+		if reasoning {
+			text = "> " + strings.ReplaceAll(text, "\n", "\n> ")
+		}
+		w.block(endFence(text))
+	}
+	for i, it := range list {
+		// Who answers is said by changes of the configuration, which not every view has.
+		for d.View != Model && at < len(d.Events) && d.Events[at].Index <= it.Event.Index {
+			if c, ok := d.Events[at].Body.(conversation.ConfigDelta); ok {
+				names = names.Apply(c.Delta)
+			}
+			at++
+		}
+		speak := func(name string) {
+			if it.Turn != turn {
+				turn, who = it.Turn, ""
+				label := "Turn "
+				if strings.Contains(turns[i], "–") {
+					label = "Turns "
+				}
+				w.block("## " + label + turns[i])
+			}
+			if who != name {
+				who = name
+				w.block("**" + markdown.Visible(name) + "**")
+			}
+		}
+		assistant := names.Assistant
+		if assistant == "" {
+			assistant = "Assistant"
+		}
+		text, isReasoning, isText := "", false, true
+		switch b := it.Event.Body.(type) {
+		case conversation.Message:
+			text = b.Text
+		case conversation.Reasoning:
+			text, isReasoning = b.Text, true
+		default:
+			isText = false
+		}
+		if isText {
+			if it.Passage != passage || open.Len() == 0 || isReasoning != reasoning {
+				close()
+				passage, reasoning = it.Passage, isReasoning
+				if strings.TrimSpace(text) != "" {
+					speak(assistant)
+				}
+			}
+			open.WriteString(text)
+			continue
+		}
+		switch it.Event.Body.(type) {
+		case conversation.ConfigDelta, conversation.Compaction, conversation.Unknown:
+		default:
+			close()
+		}
+		switch b := it.Event.Body.(type) {
+		case conversation.ConfigDelta:
+			if d.View == Model {
+				names = names.Apply(b.Delta)
+			}
+		case conversation.Compaction:
+			w.note(compacted(b))
+		case conversation.Unknown:
+			w.note("The log has an element here of a kind that is not known" + named(b.Type) + ".")
+		case conversation.Broken:
+			w.note("An event of the kind " + markdown.Visible(b.Type) + " cannot be read: " + markdown.Visible(b.Problem) + ".")
+		case conversation.Request:
+			author := b.Author
+			if author == "" {
+				author = "You"
+			}
+			speak(author)
+			w.block(endFence(visible(b.Text)))
+			for _, r := range b.Resources {
+				w.note("attached: " + markdown.Visible(described(r)))
+			}
+		case conversation.Structured:
+			speak(assistant)
+			w.block(pretty(b.Data).fenced())
+		case conversation.ToolCall:
+			speak(assistant)
+			w.block("Calling tool `" + strings.ReplaceAll(markdown.Visible(b.Name), "`", "'") + "`")
+			if !emptyJSON(b.Arguments) {
+				w.block(pretty(b.Arguments).fenced())
+			}
+		case conversation.ToolResponse:
+			for _, block := range b.Content {
+				c := contentOf(block)
+				switch {
+				case userview.IsSpeech(block):
+					speak(assistant)
+				case b.IsError:
+					speak("Tool (failed)")
+				default:
+					speak("Tool")
+				}
+				if !c.markdown {
+					c.fence = true
+					w.block(c.fenced())
+					continue
+				}
+				w.block(endFence(visible(c.text)))
+			}
+		case conversation.InquiryRequest:
+			w.note("Asked during the run" + named(b.Name) + ": " + markdown.Visible(b.Question.Text))
+		case conversation.InquiryResponse:
+			w.note("Answered: " + markdown.Visible(string(b.Answer)))
+		}
+	}
+	close()
+	return w.out.Flush() // an error of the writes before is kept until here
+}
+
+type document struct {
+	out   *bufio.Writer
+	begun bool
+}
+
+func (w *document) block(text string) {
+	text = strings.Trim(text, "\n")
+	if text == "" {
+		return
+	}
+	if w.begun {
+		w.out.WriteString("\n")
+	}
+	w.begun = true
+	w.out.WriteString(text)
+	w.out.WriteString("\n")
+}
+
+// note is a remark that nobody in the conversation made.
+func (w *document) note(text string) { w.block("> (" + text + ")") }
+
+// endFence closes a fence that a text leaves open, so that it does not take in what follows.
+func endFence(text string) string {
+	open := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimLeft(strings.TrimRight(line, " \n"), " >")
+		switch mark := ownFence.FindString(line); {
+		case mark == "":
+		case open == "":
+			open = mark
+		case mark[0] == open[0] && len(mark) >= len(open) && line == mark:
+			open = ""
+		}
+	}
+	if open != "" {
+		text = strings.TrimRight(text, "\n") + "\n" + open
+	}
+	return text
+}

@@ -1,0 +1,450 @@
+package print_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+
+	"serve-web/conversation"
+	"serve-web/print"
+	"serve-web/userview"
+)
+
+var update = flag.Bool("update", false, "write the goldens")
+
+// log decodes events, given as the members of their JSON.
+func log(members ...string) []conversation.Event {
+	var events []conversation.Event
+	for i, m := range members {
+		events = append(events, conversation.Decode(i, jsontext.Value("{"+m+"}")))
+	}
+	return events
+}
+
+func tools(name, style string) jsontext.Value {
+	return jsontext.Value(`{"conversation":{"tools":{"` + name + `":{"style":{` + style + `}}}}}`)
+}
+
+func call(name, arguments string) string {
+	return fmt.Sprintf(`"type":"tool_call_request","id":"t","name":%q,"arguments":%s`, name, arguments)
+}
+
+func result(text string) string {
+	return fmt.Sprintf(`"type":"tool_call_response","id":"t","content":%q,"is_error":false`, text)
+}
+
+func blocks(b ...string) string {
+	return `"type":"tool_call_response","id":"t","is_error":false,"content":[` + strings.Join(b, ",") + `]`
+}
+
+func text(s, rest string) string { return fmt.Sprintf(`{"type":"text","text":%q%s}`, s, rest) }
+
+const (
+	start        = `"type":"turn_start"`
+	request      = `"type":"chat_request","content":"q"`
+	message      = `"type":"chat_response","message":"m"`
+	reasoning    = `"type":"chat_response","reasoning":"because"`
+	data         = `"type":"chat_response","data":{"name":"Alice","age":30}`
+	forUser      = `,"annotations":{"audience":["user"]}`
+	forAssistant = `,"annotations":{"audience":["assistant"]}`
+	asMarkdown   = `,"mimeType":"text/markdown"`
+)
+
+// printed prints a log and returns what stood on either side.
+func printed(t *testing.T, c print.Config, events []conversation.Event) (out, err string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	c.Out, c.Err = &o, &e
+	p := print.New(c)
+	if c.View == print.Model {
+		p.Project(userview.Model(events))
+	} else {
+		p.Add(events...)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return o.String(), e.String()
+}
+
+// 8.9, 4.4, S-2 … S-18: what tools print, on standard error.
+func TestTools(t *testing.T) {
+	const off = `"inline_results":"off"`
+	ansi := "\\u001b[1mcustom-output\\u001b[0m"
+	for _, tt := range []struct {
+		name, style string
+		log         []conversation.Event
+		want        string
+	}{
+		{"8.9 two empty-argument tools", `"parameters":"function_call"`, log(call("foo", "{}"), call("bar", "[]")), "Calling tool foo\nCalling tool bar\n"},
+		{"4.4 null arguments", `"parameters":"json"`, log(call("foo", "null")), "Calling tool foo\n"},
+		{"8.9 a result, then a tool", `"inline_results":"full"`, log(call("bar", "{}"), result("done"), call("foo", "{}")), "Calling tool bar\n\ndone\n\nCalling tool foo\n"},
+		{"4.4 an empty result owes no line", `"inline_results":"full"`, log(call("bar", "{}"), result(""), call("foo", "{}")), "Calling tool bar\nCalling tool foo\n"},
+		{"8.9 5 lines, limit 2", `"inline_results":2`, log(call("bar", "{}"), result("line1\nline2\nline3\nline4\nline5")), "Calling tool bar\n\nline1\nline2\n _(truncated to 2 lines)_\n"},
+		{"8.9 2 lines, limit 2", `"inline_results":2`, log(call("bar", "{}"), result("line1\nline2\n")), "Calling tool bar\n\nline1\nline2\n"},
+		{"8.9 inline off", off, log(call("bar", "{}"), result("done")), "Calling tool bar\n"},
+		{"8.9 custom arguments", `"parameters":"fmt it",` + off, log(call("ssh_run", `{"x":1},"metadata":{"rendered_arguments":"`+ansi+`"}`)), "Calling tool ssh_run\n\ncustom-output\n"},
+		{"S-4 custom arguments without header", `"parameters":"fmt it","header":"off"`, log(call("ssh_run", `{"x":1},"metadata":{"rendered_arguments":"custom-output"}`)), "custom-output\n"},
+		{"S-2 no header", `"header":false,` + off, log(call("bar", `{"x":1}`), result("done")), ""},
+		{"4.4 function_call", `"parameters":"function_call"`, log(call("bar", `{"path":"a\u001bb", "n": [1, 2]}`)), `Calling tool bar(path: "a\u001bb", n: [1,2])` + "\n"},
+		{"4.4 json", `"parameters":"json"`, log(call("bar", `{"path":"a"}`)), "Calling tool bar with arguments:\n\n```json\n{\n  \"path\": \"a\"\n}\n```\n"},
+		{"4.4 off", `"parameters":"off"`, log(call("bar", `{"path":"a"}`)), "Calling tool bar\n"},
+		{"S-5 hidden", `"hidden":true`, log(call("bar", `{}`), blocks(text("x", forUser), text("y", ""))), ""},
+		{"8.9 an XML envelope", `"header":false`, log(call("bar", `{}`), result("<result>ok</result>")), "```xml\n<result>ok</result>\n```\n"},
+		{"8.9 an XML envelope over lines", `"header":false`, log(call("bar", `{}`), result("<root attr=\"1\">\n</root>")), "```xml\n<root attr=\"1\">\n</root>\n```\n"},
+		{"8.9 an XML envelope that is no XML", `"header":false`, log(call("bar", `{}`), result("<r>\na & b < c\n</r>")), "```xml\n<r>\na & b < c\n</r>\n```\n"},
+		{"8.9 no envelope", `"header":false`, log(call("bar", `{}`), result("<a>foo</b>")), "<a>foo</b>\n"},
+		{"4.4 JSON", `"header":false`, log(call("bar", `{}`), result(`{"b":[1],"a":2}`)), "```json\n{\n  \"b\": [\n    1\n  ],\n  \"a\": 2\n}\n```\n"},
+		{"4.4 its own fence", `"header":false,"inline_results":2`, log(call("bar", `{}`), result("```rust\nfn a() {}\nfn b() {}\n```")), "```rust\nfn a() {}\n```\n _(truncated to 2 lines)_\n"},
+		{"a fence in JSON", `"header":false`, log(call("bar", `{}`), result(`["`+"```"+`"]`)), "````json\n[\n  \"```\"\n]\n````\n"},
+		{"A-16 markdown as a result", `"header":false`, log(call("bar", `{}`), blocks(text("* a\n* b", asMarkdown))), "• a\n• b\n"},
+		{"B-2 a resource", `"header":false`, log(call("bar", `{}`), blocks(`{"type":"resource","resource":{"uri":"u","text":"fn","mimeType":"text/rust"}}`)), "```rust\nfn\n```\n"},
+		{"B-3 a blob", `"header":false`, log(call("bar", `{}`), blocks(`{"type":"resource","resource":{"uri":"u:x","blob":"AAAA","mimeType":"image/png"}}`)), "[u:x, image/png, 3 bytes]\n"},
+		{"2.9 S-10 user 10, assistant off", `"header":false,"inline_results":{"user":10,"assistant":"off"}`, log(call("bar", `{}`), blocks(text(strings.Repeat("u\n", 12), forUser), text("a", forAssistant))),
+			strings.Repeat("u\n", 10) + " _(truncated to 10 lines)_\n"},
+		{"S-7 the assistant's", `"header":false,"inline_results":{"user":"off","assistant":"full"}`, log(call("bar", `{}`), blocks(text("u", forUser), text("a", forAssistant))), "a\n"},
+		{"no. 4 the limit is for each block", `"header":false,"inline_results":1`, log(call("bar", `{}`), blocks(text("a", ""), text("b\nc", ""))), "a\n\nb\n _(truncated to 1 lines)_\n"},
+		{"S-15 error", `"header":false,"inline_results":"off","error":{"inline_results":"full"}`, log(call("bar", `{}`), strings.Replace(result("it broke"), "false", "true", 1)), "it broke\n"},
+		{"S-15 not of a success", `"header":false,"inline_results":"off","error":{"inline_results":"full"}`, log(call("bar", `{}`), result("fine")), ""},
+		{"a response without request", `"inline_results":"full"`, log(result("done")), "done\n"},
+		{"R-14 the same id again", ``, log(call("foo", "{}"), call("bar", "{}"), result("a"), result("b")), "Calling tool foo\nCalling tool bar\n\na\n\nb\n"},
+	} {
+		c := print.Config{Base: tools("*", tt.style)}
+		out, got := printed(t, c, tt.log)
+		if diff := cmp.Diff(tt.want, got); out != "" || diff != "" {
+			t.Errorf("%s: printed %q on standard output, and on standard error (-want +got)\n%s", tt.name, out, diff)
+		}
+	}
+}
+
+// 8.9, 4.4, R-1 … R-9: what is said, on standard output.
+func TestSpeech(t *testing.T) {
+	line := func(who, end string) string {
+		head := "── " + who + " "
+		return head + strings.Repeat("─", 80-len([]rune(head))-len([]rune(end))) + end + "\n"
+	}
+	tell := `"conversation":{"tools":{"tell_user":{"style":{"header":"off","parameters":"off","inline_results":{"user":"chat","assistant":"off"}}}}}`
+	told := []string{call("tell_user", `{"message":"**Half** done."}`), blocks(text("**Half** done.", asMarkdown+forUser), text("Message shown to user.", forAssistant))}
+	now := time.Date(2024, 9, 2, 12, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		name, base string
+		log        []conversation.Event
+		out, err   string
+	}{
+		{"8.9 author", `{}`, log(start, `"type":"chat_request","content":"q","author":"alice"`), line("alice", " turn 1") + "\nq\n", ""},
+		{"8.9 no author", `{}`, log(start, request), line("user", " turn 1") + "\nq\n", ""},
+		{"4.4 how long ago", `{}`, log(start, `"type":"chat_request","content":"q","timestamp":"2024-09-02 11:55:00.0"`), line("user", " turn 1, 5m ago") + "\nq\n", ""},
+		{"8.9 assistant and model", `{"assistant":{"model":{"id":"anthropic/test"}}}`, log(message), line("jp (anthropic/test)", " turn 1") + "\nm\n", ""},
+		{"4.4 the header once a turn, the turn told once", `{}`, log(start, request, message, data, start, message), line("user", " turn 1") + "\nq\n\n" + line("jp", "") +
+			"\nm\n\n```json\n{\n  \"name\": \"Alice\",\n  \"age\": 30\n}\n```\n\n" + line("jp", " turn 2") + "\nm\n", ""},
+		{"5.2 names of the turn", `{}`, log(start, message, `"type":"config_delta","delta":{"assistant":{"name":"Ada"}}`, start, message), line("jp", " turn 1") + "\nm\n\n" + line("Ada", " turn 2") + "\nm\n", ""},
+		{"R-1 R-6 one passage", `{}`, log(message, `"type":"config_delta","delta":{}`, message), line("jp", " turn 1") + "\nmm\n", ""},
+		{"R-7 a hidden tool between", `{"style":{"tool_call":{"show":false}}}`, log(message, call("x", "{}"), message), line("jp", " turn 1") + "\nm\n\nm\n", ""},
+		{"R-5 whitespace alone", `{}`, log(`"type":"chat_response","message":" \n"`), "", ""},
+		{"R-9 text as data", `{}`, log(`"type":"chat_response","data":"a\nb"`), line("jp", " turn 1") + "\n```json\na\nb\n```\n", ""},
+		{"4.4 reasoning", `{}`, log(reasoning, message), line("jp", " turn 1") + "\n┊ because\n\nm\n", ""},
+		{"4.4 reasoning, cut", `{"style":{"reasoning":{"display":4}}}`, log(reasoning, message), line("jp", " turn 1") + "\n┊ beca...\n\nm\n", ""},
+		{"4.4 reasoning, hidden", `{"style":{"reasoning":{"display":"hidden"}}}`, log(reasoning, message), line("jp", " turn 1") + "\nm\n", ""},
+		{"A-4 S-11 S-17 tell_user", `{` + tell + `}`, log(append([]string{start, request}, told...)...), line("user", " turn 1") + "\nq\n\n" + line("jp", "") + "\n**Half** done.\n", ""},
+		{"S-18 a tell_user that fails is seen", `{` + tell + `}`, log(start, call("tell_user", "{}"), strings.Replace(result("message is missing"), "false", "true", 1)), "", "message is missing\n"},
+		{"turn by turn", `{}`, log(append(append([]string{start}, told...), append([]string{`"type":"config_delta","delta":{` + tell + `}`, start}, told...)...)...),
+			"\n" + line("jp", " turn 2") + "\n**Half** done.\n", "Calling tool tell_user(message: \"**Half** done.\")\n\n**Half** done.\n\nMessage shown to user.\n"},
+		{"C-10 a broken event", `{}`, log(`"type":"chat_request","content":7`, message), line("jp", " turn 1")[0:0] + "\n" + line("jp", " turn 1") + "\nm\n", "* An event of the kind chat_request cannot be read: its content is missing or not text.\n"},
+		{"a bad value of the conversation's own", `{"conversation":{"tools":{"x":{"style":{"header":3}}}}}`, nil, "", "* The conversation's configuration: conversation.tools.x.style.header must be true, false, \"on\" or \"off\", not 3. It is not used.\n"},
+	} {
+		out, err := printed(t, print.Config{Base: jsontext.Value(tt.base), Names: conversation.Names{}.Apply(jsontext.Value(tt.base)), Now: now}, tt.log)
+		if diff := cmp.Diff([]string{tt.out, tt.err}, []string{out, err}); diff != "" {
+			t.Errorf("%s: printed (-want +got)\n%s", tt.name, diff)
+		}
+	}
+}
+
+// What is laid over the configuration holds over what the conversation says later, too.
+func TestOver(t *testing.T) {
+	events := log(call("a", "{}"), `"type":"config_delta","delta":`+string(tools("a", `"header":true`)), call("a", "{}"))
+	_, got := printed(t, print.Config{Over: []byte("[conversation.tools.a.style]\nheader = false\n")}, events)
+	if got != "" {
+		t.Errorf("printed %q, want nothing", got)
+	}
+}
+
+// The views: style decides of what a terminal shows and what the user sees, not of all there is.
+func TestViews(t *testing.T) {
+	base := tools("*", `"hidden":true`)
+	events := log(start, request, reasoning, call("x", `{"a":1}`), blocks(text("told", forUser), text("kept", forAssistant)),
+		`"type":"inquiry_request","id":"i","question":{"text":"sure?"}`, `"type":"compaction","from_turn":0,"to_turn":0,"reasoning":"strip"`, message)
+	for _, tt := range []struct {
+		view       print.View
+		config     jsontext.Value
+		has, hasnt string // words
+	}{
+		{print.Terminal, base, "because m", "told kept Calling sure"},
+		{print.User, base, "m", "because told kept Calling sure"},
+		{print.User, nil, "m told Calling", "because kept sure"},
+		{print.Raw, base, "because told kept Calling sure compacted m", ""},
+		{print.Model, base, "kept Calling m else", "told sure because"},
+	} {
+		out, err := printed(t, print.Config{View: tt.view, Base: tt.config}, events)
+		for _, w := range strings.Fields(tt.has) {
+			if !strings.Contains(out+err, w) {
+				t.Errorf("view %q with %s lacks %q:\n%s%s", tt.view, tt.config, w, out, err)
+			}
+		}
+		for _, w := range strings.Fields(tt.hasnt) {
+			if strings.Contains(out+err, w) && !(w == "told" && tt.view == print.Model) {
+				t.Errorf("view %q with %s has %q:\n%s%s", tt.view, tt.config, w, out, err)
+			}
+		}
+	}
+	out, _ := printed(t, print.Config{View: print.Model}, log(start, request, start, request, `"type":"compaction","from_turn":0,"to_turn":1,"summary":{"summary":"S"}`))
+	if !strings.Contains(out, " turns 1–2\n") || !strings.Contains(out, "[Summary of previous conversation]") {
+		t.Errorf("C-5 C-8: the model view prints\n%s", out)
+	}
+}
+
+// random is a log of events of every kind, the style changing among them.
+func random(rnd *rand.Rand) []conversation.Event {
+	kinds := []string{start, request, message, message, message, reasoning, reasoning, data, call("a", `{"x":1}`), call("b", `{}`),
+		result("one\ntwo\nthree"), blocks(text("*u*", asMarkdown+forUser), text("k", forAssistant), text("open", "")),
+		`"type":"config_delta","delta":` + string(tools("a", `"inline_results":{"user":"chat"},"header":false`)),
+		`"type":"config_delta","delta":` + string(tools("*", `"inline_results":1,"parameters":"json"`)),
+		`"type":"compaction","from_turn":0,"to_turn":1,"reasoning":"strip"`, `"type":"new"`, `"type":"chat_request"`, `"type":"chat_response","message":"` + "```\\n" + `"`}
+	var members []string
+	for range rnd.IntN(40) {
+		members = append(members, kinds[rnd.IntN(len(kinds))])
+	}
+	return log(members...)
+}
+
+// together keeps the order of what is written to both sides.
+type together struct {
+	all  *bytes.Buffer
+	name string
+}
+
+func (w together) Write(b []byte) (int, error) {
+	fmt.Fprintf(w.all, "%s: %s", w.name, b)
+	return len(b), nil
+}
+
+// S-19: live and replay give the same bytes, in the same order.
+func TestLiveIsReplay(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	for range 60 {
+		events := random(rnd)
+		for _, view := range []print.View{print.Terminal, print.User, print.Raw} {
+			run := func(feed func(p *print.Printer)) string {
+				var all bytes.Buffer
+				p := print.New(print.Config{Out: together{&all, "out"}, Err: together{&all, "err"}, Colour: true, View: view})
+				feed(p)
+				if err := p.Close(); err != nil {
+					t.Fatal(err)
+				}
+				return all.String()
+			}
+			replay := run(func(p *print.Printer) { p.Add(events...) })
+			live := run(func(p *print.Printer) {
+				for i := 0; i < len(events); {
+					n := min(1+rnd.IntN(3), len(events)-i)
+					p.Add(events[i : i+n]...)
+					i += n
+				}
+			})
+			if diff := cmp.Diff(replay, live); diff != "" {
+				t.Fatalf("seed %d, view %q (-replay +live)\n%s", seed, view, diff)
+			}
+		}
+	}
+}
+
+var sgr = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+
+// controls returns what of a text would command a terminal or hide something.
+func controls(s string) (out []rune) {
+	for _, r := range sgr.ReplaceAllString(s, "") {
+		if r != '\n' && (unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control)) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// everywhere puts a text into every place of a log that is printed.
+func everywhere(s string) []conversation.Event {
+	q, _ := json.Marshal(s)
+	v := string(q)
+	return log(
+		start,
+		`"type":"chat_request","content":`+v+`,"author":`+v+`,"resources":[{"uri":`+v+`,"text":"x","name":`+v+`}]`,
+		`"type":"chat_response","message":`+v,
+		`"type":"chat_response","reasoning":`+v,
+		`"type":"chat_response","data":`+v,
+		`"type":"chat_response","data":{`+v+`:`+v+`}`,
+		`"type":"config_delta","delta":{"assistant":{"name":`+v+`},"conversation":{"tools":{`+v+`:{"style":{"header":`+v+`,"parameters":"cmd"}}}}}`,
+		`"type":"tool_call_request","id":"t","name":`+v+`,"arguments":{`+v+`:`+v+`},"metadata":{"rendered_arguments":`+v+`}`,
+		blocks(`{"type":"text","text":`+v+`}`, `{"type":"text","text":`+v+asMarkdown+forUser+`}`, `{"type":"resource","resource":{"uri":`+v+`,"text":`+v+`,"mimeType":`+v+`}}`,
+			`{"type":"resource_link","uri":`+v+`}`, `{"type":"image","data":`+v+`,"mimeType":`+v+`}`, `{"type":"question","question":{"id":"x","text":`+v+`}}`, `{"type":`+v+`}`),
+		`"type":"inquiry_request","id":"i","source":{"source":"tool","name":`+v+`},"question":{"text":`+v+`}`,
+		`"type":"inquiry_response","id":"i","answer":`+v,
+		`"type":`+v,
+	)
+}
+
+// Untrusted text never reaches the terminal as a control sequence, wherever it stands.
+func TestHostile(t *testing.T) {
+	var items []struct{ ID, Text string }
+	b, err := os.ReadFile("testdata/hostile.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &items); err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range []string{"&#27;]0;evil&#7;", "&#x1b;[8mhidden", "&#27[31mred", "&amp;#27;[31mred", "&amp;amp;#27;[31mred", "[a](<&#27;[31m>)", "![&#27;[31m](x)", "[x](http://a/&#27;[31m 'y&#27;[2J')",
+		"```&#27;[31m\n&#27;[31m\n```", "`&#27;[31m`", "|&#27;[31m|\n|-|\n|&#27;[2J|", "<b>&#27;[31m</b>", "\x9b31mred", "\ue000&#27;", "<http://x/\x1b[31m>"} {
+		items = append(items, struct{ ID, Text string }{fmt.Sprint("entity ", i), s})
+	}
+	for _, item := range items {
+		for _, view := range []print.View{print.Terminal, print.User, print.Raw, print.Model} {
+			c := print.Config{View: view}
+			out, err := printed(t, c, everywhere(item.Text))
+			if strings.Contains(out+err, "\x1b") {
+				t.Errorf("%s: the %q view has an escape without colours:\n%q", item.ID, view, out+err)
+			}
+			c.Colour, c.ErrColour = true, true
+			out, err = printed(t, c, everywhere(item.Text))
+			if bad := controls(out + err); bad != nil {
+				t.Errorf("%s: the %q view has %q", item.ID, view, bad)
+			}
+		}
+		var doc bytes.Buffer
+		if err := print.Markdown(&doc, print.Document{Title: item.Text, Events: everywhere(item.Text)}); err != nil {
+			t.Fatal(err)
+		}
+		if bad := controls(doc.String()); bad != nil || strings.Contains(doc.String(), "\x1b") {
+			t.Errorf("%s: the document has %q", item.ID, bad)
+		}
+	}
+}
+
+// An untrusted text chooses no style: every sequence is one of those that its look needs.
+func TestNoBorrowedStyle(t *testing.T) {
+	plain, _ := printed(t, print.Config{Colour: true}, log(`"type":"chat_response","message":"x [8m y [31;5m z"`))
+	evil, _ := printed(t, print.Config{Colour: true}, log(`"type":"chat_response","message":"x &#27;[8m y \u001b[31;5m z &amp;#27;[7m"`))
+	if got, want := len(sgr.FindAllString(evil, -1)), len(sgr.FindAllString(plain, -1)); got != want {
+		t.Errorf("an escape in a text makes %d sequences of %d:\n%q", got, want, evil)
+	}
+}
+
+// What nests deeper than people write, or is longer, is shown as it stands, and soon.
+func TestDeep(t *testing.T) {
+	for _, s := range []string{strings.Repeat(">", 50000), strings.Repeat("* ", 50000), strings.Repeat("[", 50000), strings.Repeat("`a", 50000),
+		strings.Repeat("> ", 300) + "x", strings.Repeat("_a ", 1000), strings.Repeat("|", 3000) + "\n" + strings.Repeat("|-", 3000), strings.Repeat("x\n", 600<<10)} {
+		out, _ := printed(t, print.Config{}, log(fmt.Sprintf(`"type":"chat_response","message":%q`, s)))
+		if len(out) < 100 {
+			t.Errorf("printed %d bytes of %q…", len(out), s[:20])
+		}
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
+
+func TestWriteFails(t *testing.T) {
+	p := print.New(print.Config{Out: full{}, Err: io.Discard})
+	p.Add(log(message)...)
+	if err := p.Close(); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("Close() = %v, want the error of writing", err)
+	}
+}
+
+// everyKind is a conversation with every kind of event.
+func everyKind() []conversation.Event {
+	return log(
+		start+`,"timestamp":"2024-09-02 11:00:00.0"`,
+		`"type":"chat_request","content":"Read **a** and say\n\n* what\n* why","author":"Ada","timestamp":"2024-09-02 11:00:01.0"`,
+		`"type":"chat_response","reasoning":"I should read it first."`,
+		`"type":"chat_response","message":"Looking."`,
+		call("read", `{"path":"a.rs"}`),
+		blocks(`{"type":"resource","resource":{"uri":"file:///a.rs","text":"fn main() {\n    run();\n}\n","mimeType":"text/rust"}}`),
+		call("tell_user", `{"message":"Found it."}`),
+		blocks(text("Found it: `run`.", asMarkdown+forUser), text("Message shown to user.", forAssistant)),
+		`"type":"inquiry_request","id":"i","source":{"source":"tool","name":"read"},"question":{"text":"Overwrite?"}`,
+		`"type":"inquiry_response","id":"i","answer":true`,
+		call("run", `{}`),
+		strings.Replace(result("exit status 1\nno such file"), "false", "true", 1),
+		`"type":"chat_response","message":"# Answer\n\nIt says:\n\n`+"```rust\\nfn main() {}\\n```"+`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nSee [the page](https://example.org/x)."`,
+		`"type":"config_delta","delta":{"assistant":{"name":"Bert"}}`,
+		`"type":"telepathy"`,
+		start, request, data,
+		`"type":"compaction","timestamp":"2024-09-02 12:00:00.0","from_turn":0,"to_turn":0,"summary":{"summary":"It was read."}`,
+		`"type":"chat_request","content":7`,
+	)
+}
+
+func TestGoldens(t *testing.T) {
+	base := tools("tell_user", `"header":"off","parameters":"off","inline_results":{"user":"chat","assistant":"off"}`)
+	for _, view := range []print.View{print.Terminal, print.User, print.Raw, print.Model} {
+		out, err := printed(t, print.Config{View: view, Base: base}, everyKind())
+		golden(t, "view-"+string(view)+".txt", "# standard output\n"+out+"\n# standard error\n"+err)
+		var doc, events bytes.Buffer
+		c := print.Document{Title: "A *talk*", Events: everyKind(), View: view}
+		must(t, print.Markdown(&doc, c))
+		golden(t, "view-"+string(view)+".md", doc.String())
+		must(t, print.Events(&events, "17251488000", view, everyKind()))
+		golden(t, "view-"+string(view)+".json", events.String())
+		if !json.Valid(events.Bytes()) {
+			t.Errorf("Events of the %q view are no JSON", view)
+		}
+	}
+	out, err := printed(t, print.Config{Colour: true, ErrColour: true, Base: base}, everyKind())
+	golden(t, "colour.txt", strings.ReplaceAll(out+err, "\x1b", "ESC"))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		must(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	must(t, err)
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got)\n%s", name, diff)
+	}
+}
+
+func FuzzPrinter(f *testing.F) {
+	for _, s := range []string{"plain", "\x1b[31m", "&#27;[2J", "* a\n  * b\n> c", "[a](b 'c')\n\n[a]: b", "|a|\n|-|\n|b|", "```x\ny", "\u202e"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		out, err := printed(t, print.Config{Colour: true}, everywhere(s))
+		if bad := controls(out + err); bad != nil {
+			t.Errorf("%q prints %q", s, bad)
+		}
+	})
+}

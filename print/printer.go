@@ -1,0 +1,477 @@
+// Package print writes a conversation as text: for a terminal ([Printer]), as a markdown document
+// ([Markdown]) and as JSON ([Events]). It also has what the tool tell_user prints ([TellUser]).
+//
+// Everything in a conversation is untrusted, and a terminal obeys what it is sent. So no control
+// character of a conversation is ever written, and nothing hidden: what cannot be seen becomes a
+// mark, as on the pages. It reads no files, and knows neither the clock nor the terminal: the width
+// is fixed, as JP's is by default.
+package print
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"serve-web/conversation"
+	"serve-web/markdown"
+	"serve-web/style"
+	"serve-web/userview"
+)
+
+// View is which events are printed.
+type View string
+
+// The views. Terminal is what JP's own terminal shows: everything that the configuration does not
+// hide. User is that of it which is for the user. Raw and Model are complete, whatever the
+// configuration says.
+const (
+	Terminal View = ""
+	User     View = "user"
+	Raw      View = "raw"
+	Model    View = "model"
+)
+
+// width is how many columns text is wrapped at.
+const width = 80
+
+// Config is what a printer needs. Out and Err must be set.
+type Config struct {
+	// Out gets what was said, Err what tools did, and notes (S-12).
+	Out, Err io.Writer
+	// Colour allows bold and colours on Out and on Err.
+	Colour, ErrColour bool
+	View              View
+	// Base is the conversation's configuration before its first event, Names who answers there.
+	Base  jsontext.Value
+	Names conversation.Names
+	// Over is TOML that is laid over every configuration. Its problems are the caller's to find.
+	Over []byte
+	// PerRequest is for logs without any turn_start; see [conversation.Turns].
+	PerRequest bool
+	// Now is the time that ages are told from; if zero, none are told.
+	Now time.Time
+}
+
+// Printer prints a conversation as its events come. Whether they come one by one or all at once makes
+// no difference in what is written (S-19).
+type Printer struct {
+	Config
+	marker  userview.Marker
+	calls   conversation.Calls
+	tools   map[int]string // names, by the index of the event of the call
+	own     style.Config   // the conversation's
+	style   style.Config   // with what lies over it
+	said    map[string]bool
+	out     words
+	err     words
+	passage *passage
+	turn    int // the last whose number was told; -1 before the first
+	spoke   int // the last turn that has the assistant's header; -1 before the first
+	last    last
+	broken  error
+}
+
+// last is what was written last, on either side.
+type last int
+
+const (
+	nothing last = iota
+	toolLine
+	anything
+)
+
+// passage is text that may go on.
+type passage struct {
+	first     int
+	reasoning bool
+	text      strings.Builder
+	at        place
+}
+
+// place is what a header says of where it stands.
+type place struct {
+	turn  int
+	turns string
+	time  time.Time
+	names conversation.Names
+}
+
+// New returns a printer.
+func New(c Config) *Printer {
+	p := &Printer{Config: c, tools: map[int]string{}, said: map[string]bool{}, turn: -1, spoke: -1,
+		out: newWords(c.Colour), err: newWords(c.ErrColour)}
+	p.marker.Turns.PerRequest = c.PerRequest
+	p.configure(c.Base)
+	return p
+}
+
+// configure takes in a configuration, whole or partial (5.2).
+func (p *Printer) configure(config jsontext.Value) {
+	own, problems := p.own.With(config)
+	p.own = own
+	p.style, _ = own.WithTOML(p.Over)
+	for _, problem := range problems {
+		if s := problem.Error(); !p.said[s] {
+			p.said[s] = true
+			p.note("The conversation's configuration: " + s + ". It is not used.")
+		}
+	}
+}
+
+// Add prints the next events of the log. Text is held back until it is known where it ends.
+func (p *Printer) Add(events ...conversation.Event) {
+	for _, e := range events {
+		mark := p.marker.Next(e)
+		p.add(e, mark, strconv.Itoa(mark.Turn+1))
+	}
+}
+
+// Project prints a model view.
+func (p *Printer) Project(v userview.ModelView) {
+	items, unread := v.Items, v.Unread
+	for _, it := range items {
+		for len(unread) > 0 && it.Made == 0 && unread[0].Event.Index < it.Event.Index {
+			p.add(unread[0].Event, unread[0].Mark, strconv.Itoa(unread[0].Turn+1))
+			unread = unread[1:]
+		}
+		p.add(it.Event, it.Mark, it.Turns())
+		if it.Differs {
+			p.note("The user was told something else.")
+		}
+	}
+	for _, it := range unread {
+		p.add(it.Event, it.Mark, strconv.Itoa(it.Turn+1))
+	}
+}
+
+// Close prints what was held back, and returns the first error of writing.
+func (p *Printer) Close() error {
+	p.flush()
+	return p.broken
+}
+
+func (p *Printer) add(e conversation.Event, mark userview.Mark, turns string) {
+	at := place{turn: mark.Turn, turns: turns, time: e.Time}
+	switch b := e.Body.(type) {
+	case conversation.ConfigDelta:
+		p.configure(b.Delta)
+		p.Names = p.Names.Apply(b.Delta)
+		if p.View == Raw {
+			p.note("The configuration changes here.")
+		}
+		return // these do not end a passage
+	case conversation.Compaction:
+		if p.View == Raw {
+			p.note(compacted(b))
+		}
+		return
+	case conversation.Unknown:
+		p.note("The log has an element here of a kind that is not known" + named(b.Type) + ".")
+		return
+	case conversation.Broken:
+		if b.Type == "compaction" {
+			p.unreadable(b)
+			return
+		}
+	}
+	at.names = p.Names
+	switch b := e.Body.(type) {
+	case conversation.Message:
+		p.join(b.Text, false, mark.Passage, at)
+		return
+	case conversation.Reasoning:
+		p.join(b.Text, true, mark.Passage, at)
+		return
+	}
+	p.flush()
+	call, answers := p.calls.Next(e, mark.Turn)
+	switch b := e.Body.(type) {
+	case conversation.Request:
+		p.request(b, at)
+	case conversation.Structured:
+		p.assistant(at)
+		p.write(p.Out, pretty(b.Data).fenced(), anything)
+	case conversation.ToolCall:
+		p.tools[e.Index] = b.Name
+		p.call(b)
+	case conversation.ToolResponse:
+		name := ""
+		if answers {
+			name = p.tools[call]
+			delete(p.tools, call)
+		}
+		p.response(b, name, at)
+	case conversation.InquiryRequest:
+		if p.View == Raw {
+			p.note(strings.TrimSpace("Asked during the run" + named(b.Name) + ": " + markdown.Visible(b.Question.Text)))
+		}
+	case conversation.InquiryResponse:
+		if p.View == Raw {
+			p.note("Answered: " + markdown.Visible(string(b.Answer)))
+		}
+	case conversation.Broken:
+		p.unreadable(b)
+	}
+}
+
+func (p *Printer) unreadable(b conversation.Broken) {
+	p.note("An event of the kind " + markdown.Visible(b.Type) + " cannot be read: " + markdown.Visible(b.Problem) + ".")
+}
+
+func named(word string) string {
+	if word == "" {
+		return ""
+	}
+	return " (" + markdown.Visible(word) + ")"
+}
+
+func compacted(c conversation.Compaction) string {
+	var what []string
+	if c.Summary != nil {
+		what = append(what, "summed up")
+	}
+	if c.StripReasoning {
+		what = append(what, "reasoning left out")
+	}
+	if c.ToolCalls != nil {
+		if c.ToolCalls.Omit {
+			what = append(what, "tool calls left out")
+		} else {
+			what = append(what, "tool calls shortened")
+		}
+	}
+	return fmt.Sprintf("For the model, turns %d to %d are compacted from here on: %s.", c.From+1, c.To+1, strings.Join(what, ", "))
+}
+
+// join adds text to the passage that is open, or opens another.
+func (p *Printer) join(text string, reasoning bool, first int, at place) {
+	if p.passage != nil && p.passage.first != first {
+		p.flush()
+	}
+	if p.passage == nil {
+		p.passage = &passage{first: first, reasoning: reasoning, at: at}
+	}
+	p.passage.text.WriteString(text)
+}
+
+// flush prints the open passage.
+func (p *Printer) flush() {
+	open := p.passage
+	p.passage = nil
+	if open == nil || strings.TrimSpace(open.text.String()) == "" {
+		return
+	}
+	text := open.text.String()
+	if !open.reasoning {
+		p.assistant(open.at)
+		p.write(p.Out, p.out.markdown(text), anything)
+		return
+	}
+	most := style.AllReasoning
+	switch p.View {
+	case User: // V-2
+		return
+	case Terminal:
+		most = p.style.Reasoning()
+	}
+	if most == 0 {
+		return
+	}
+	if cut, ok := cutCharacters(text, int(most)); ok {
+		text = cut + "..."
+	}
+	p.assistant(open.at)
+	p.write(p.Out, p.out.aside(p.out.markdown(text)), anything)
+}
+
+// cutCharacters returns the first n characters of s, and whether there are more.
+func cutCharacters(s string, n int) (string, bool) {
+	if len(s) <= n {
+		return s, false
+	}
+	for i := range s {
+		if n == 0 {
+			return s[:i], true
+		}
+		n--
+	}
+	return s, false
+}
+
+func (p *Printer) request(r conversation.Request, at place) {
+	who := r.Author
+	if who == "" {
+		who = "user"
+	}
+	p.header(who, at)
+	p.write(p.Out, p.out.markdown(r.Text), anything)
+	for _, res := range r.Resources {
+		p.write(p.Out, "[attached: "+markdown.Visible(described(res))+"]", anything)
+	}
+}
+
+// assistant prints the assistant's header, once in a turn.
+func (p *Printer) assistant(at place) {
+	if p.spoke == at.turn {
+		return
+	}
+	p.spoke = at.turn
+	who := at.names.Assistant
+	if who == "" {
+		who = "jp"
+	}
+	if at.names.Model != "" {
+		who += " (" + at.names.Model + ")"
+	}
+	p.header(who, at)
+}
+
+// header prints the line over what somebody says. The first of a turn tells which turn it is.
+func (p *Printer) header(who string, at place) {
+	line, end := "── "+markdown.Visible(who)+" ", ""
+	if p.turn != at.turn {
+		p.turn = at.turn
+		end = " turn " + at.turns
+		if strings.Contains(at.turns, "–") {
+			end = " turns " + at.turns
+		}
+		if age := p.age(at.time); age != "" {
+			end += ", " + age
+		}
+	}
+	fill := width - utf8.RuneCountInString(line) - utf8.RuneCountInString(end)
+	p.write(p.Out, p.out.strong(line+strings.Repeat("─", max(fill, 2))+end), anything)
+}
+
+// age says how long ago t is, as JP's pages do (4.5).
+func (p *Printer) age(t time.Time) string {
+	if t.IsZero() || p.Now.IsZero() {
+		return ""
+	}
+	d := p.Now.Sub(t)
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return strconv.Itoa(int(d/time.Minute)) + "m ago"
+	case d < 24*time.Hour:
+		return strconv.Itoa(int(d/time.Hour)) + "h ago"
+	case d < 30*24*time.Hour:
+		return strconv.Itoa(int(d/(24*time.Hour))) + "d ago"
+	}
+	return t.Format(time.DateOnly)
+}
+
+// tool returns how a tool is shown in this view.
+func (p *Printer) tool(name string) style.Tool {
+	if p.View == Raw || p.View == Model {
+		full := style.Inline{User: style.Full, Assistant: style.Full}
+		return style.Tool{Header: true, Parameters: style.JSON, Inline: full, Error: full}
+	}
+	return p.style.Tool(name)
+}
+
+// call prints the header of a call and its arguments.
+func (p *Printer) call(c conversation.ToolCall) {
+	t := p.tool(c.Name)
+	if t.Hidden {
+		return
+	}
+	line, below := "Calling tool "+markdown.Visible(c.Name), ""
+	if !emptyJSON(c.Arguments) {
+		switch t.Parameters {
+		case style.FunctionCall:
+			line += arguments(c.Arguments)
+		case style.JSON:
+			line += " with arguments:"
+			below = pretty(c.Arguments).fenced()
+		}
+	}
+	if t.Parameters == style.Custom && strings.TrimSpace(c.Rendered) != "" {
+		below = strings.Trim(visible(c.Rendered), "\n")
+	}
+	if t.Header {
+		p.write(p.Err, line, toolLine)
+	}
+	if below != "" { // S-4: with or without a line above it
+		p.write(p.Err, below, anything)
+	}
+}
+
+// emptyJSON reports whether arguments say nothing.
+func emptyJSON(v jsontext.Value) bool {
+	text := strings.Join(strings.Fields(string(v)), "")
+	return slices.Contains([]string{"", "null", "{}", "[]"}, text)
+}
+
+// response prints a result. What is for the user may be speech.
+func (p *Printer) response(r conversation.ToolResponse, name string, at place) {
+	t := p.tool(name)
+	if t.Hidden {
+		return // S-5
+	}
+	blocks, inline := r.Content, t.Inline
+	if r.IsError {
+		inline = t.Error
+	}
+	if p.View == User {
+		blocks = userview.UserBlocks(blocks)
+	}
+	for _, b := range blocks {
+		shown, speech := inline.Of(conversation.AudienceOf(b))
+		if p.View == Raw {
+			p.addressed(b) // an audience of nobody is nobody's, and raw is everything
+			shown = style.Full
+		}
+		if shown == style.Off {
+			continue
+		}
+		c := contentOf(b)
+		if speech {
+			p.assistant(at)
+			p.write(p.Out, c.speech(p.out), anything)
+			continue
+		}
+		if text := c.display(p.err, shown); text != "" {
+			p.write(p.Err, text, anything)
+		}
+	}
+}
+
+// addressed says whom a block is for, if not for everybody.
+func (p *Printer) addressed(b conversation.Block) {
+	a := conversation.AudienceOf(b)
+	if !a.Annotated() {
+		return
+	}
+	var who []string
+	for _, r := range [...]conversation.Role{conversation.RoleUser, conversation.RoleAssistant} {
+		if a.Names(r) {
+			who = append(who, "the "+string(r))
+		}
+	}
+	if len(who) == 0 {
+		who = []string{"nobody"}
+	}
+	p.note("For " + strings.Join(who, " and ") + ":")
+}
+
+// note prints a remark of this program's.
+func (p *Printer) note(text string) { p.write(p.Err, p.err.faint("* "+text), anything) }
+
+// write prints a block of text. Blocks stand apart by an empty line, but not tool lines.
+func (p *Printer) write(w io.Writer, text string, kind last) {
+	if p.last != nothing && (p.last != toolLine || kind != toolLine) {
+		text = "\n" + text
+	}
+	p.last = kind
+	if _, err := io.WriteString(w, text+"\n"); err != nil && p.broken == nil {
+		p.broken = err
+	}
+}
