@@ -411,13 +411,15 @@ func (d *disk) signature(id string, seed maphash.Seed) uint64 {
 			h.Write(b)
 		}
 	}
+	if id == theList {
+		ids = d.locked()
+	}
 	for _, dir := range d.lockDirs() {
-		if id == theList {
-			if fi, err := os.Stat(dir); err == nil {
-				fmt.Fprintf(&h, "%v", stampOf(fi))
+		for _, id := range ids {
+			// A writer that was killed leaves its lock, so that no file tells of its end (K-2).
+			if pid := lockHolder(filepath.Join(dir, lockName(id))); pid > 0 {
+				fmt.Fprintf(&h, "%s %d %v", id, pid, alive(pid))
 			}
-		} else if fi, err := os.Lstat(filepath.Join(dir, lockName(id))); err == nil {
-			fmt.Fprintf(&h, "%v %v", stampOf(fi), lockHolder(filepath.Join(dir, lockName(id))))
 		}
 	}
 	return h.Sum64()

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -123,6 +124,35 @@ func TestFollow(t *testing.T) {
 		c.do()
 		f.until(c.what+": "+c.expect, func() bool { return see() == c.expect })
 	}
+}
+
+// A writer that is killed leaves its lock file behind: nothing on the disk tells of its end.
+func TestFollowKilled(t *testing.T) {
+	const id = "17000000001"
+	a := newArea(t)
+	a.put(filepath.Join(a.workspace, id), titled("T"), pretty(request("1")))
+	writer := exec.Command("cat")
+	if _, err := writer.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.Start(); err != nil {
+		t.Skip(err)
+	}
+	defer writer.Wait()
+	defer writer.Process.Kill()
+	a.write(filepath.Join(a.work, ".jp", "locks", "jp-c"+id+".lock"), fmt.Sprintf(`{"pid":%d}`, writer.Process.Pid))
+	l := a.open()
+	l.SetNet(10 * time.Millisecond)
+	one, all := newFollower(t), newFollower(t)
+	defer l.Follow(id, one.wake)()
+	defer l.FollowList(all.wake)()
+	listed := func() bool { return list(t, l)[id].Writing }
+	one.until("the writer is seen", func() bool { return l.Writing(id) })
+	all.until("the writer is listed", listed)
+	_ = writer.Process.Kill()
+	_ = writer.Wait()
+	one.until("the writer is gone", func() bool { return !l.Writing(id) })
+	all.until("the writer is gone from the list", func() bool { return !listed() })
 }
 
 // The list's followers are woken for what the list shows, in the conversations too where something
