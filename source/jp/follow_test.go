@@ -149,10 +149,21 @@ func TestFollowKilled(t *testing.T) {
 	listed := func() bool { return list(t, l)[id].Writing }
 	one.until("the writer is seen", func() bool { return l.Writing(id) })
 	all.until("the writer is listed", listed)
+	for _, f := range []*follower{one, all} { // what woke them until now was not the end
+		select {
+		case <-f.woken:
+		default:
+		}
+	}
 	_ = writer.Process.Kill()
 	_ = writer.Wait()
-	one.until("the writer is gone", func() bool { return !l.Writing(id) })
-	all.until("the writer is gone from the list", func() bool { return !listed() })
+	for _, f := range []*follower{one, all} {
+		looks := 0
+		f.until("the writer was killed", func() bool { looks++; return looks > 1 })
+	}
+	if l.Writing(id) || listed() {
+		t.Error("the killed writer still writes")
+	}
 }
 
 // The list's followers are woken for what the list shows, in the conversations too where something
