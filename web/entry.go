@@ -33,6 +33,8 @@ type presenter struct {
 	// seed is of the hashes in keys. It is made anew at each start, so that nobody can write two
 	// texts that have one hash.
 	seed maphash.Seed
+	// alone says that there is no server to ask for more.
+	alone bool
 	// renders counts entries that were rendered.
 	renders atomic.Int64
 }
@@ -103,7 +105,7 @@ func (p *presenter) present(e *entry, pc *piece, id string) (view templates.Entr
 	if b.cut {
 		b.notes = append(b.notes, "This is too long to be shown whole.")
 	}
-	if b.cut || pc.kind == "result" {
+	if !p.alone && (b.cut || pc.kind == "result") {
 		view.Text = b.base + "/text/" + e.key.id + b.query
 	}
 	view.Note = strings.Join(b.notes, " ")

@@ -41,6 +41,7 @@ others can reach it, it asks for a token, which is part of the printed address.
 The exit status is 0 after that, 1 if it could not serve, 2 for wrong flags.
 
 It is a plugin of JP, too: jp serve web. To run one without JP, serve-web host.
+It prints, too: serve-web print ID. A tool for JP: serve-web tool tell_user.
 `
 
 // options is what the command line says.

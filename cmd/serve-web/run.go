@@ -24,13 +24,18 @@ import (
 )
 
 // run does what args say and returns when that is done: for a server, when ctx ends or the process
-// is told to stop. Its error is one sentence; see [status]. Only a plugin reads stdin.
+// is told to stop. Its error is one sentence; see [status]. Only a plugin and a tool read
+// stdin.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	switch {
 	case isMode(args, pluginMode):
 		return runPlugin(ctx, args[1:], stdin, stdout, stderr)
 	case isMode(args, hostMode):
 		return runHost(ctx, args[1:], stdout, stderr)
+	case isMode(args, printMode):
+		return runPrint(ctx, args[1:], stdout, stderr)
+	case isMode(args, toolMode):
+		return runTool(args[1:], stdin, stdout)
 	}
 	o, err := parse(args)
 	switch {
