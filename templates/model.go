@@ -75,6 +75,8 @@ type ConversationPage struct {
 	// Live is the address of the stream that goes on from there; empty where nothing ever follows.
 	Live string
 	When Time
+	// Views are the links between the views.
+	Views []ViewLink
 	// Facts are short: "24 events", "3 turns", the model.
 	Facts  []string
 	Labels []string
@@ -82,6 +84,12 @@ type ConversationPage struct {
 	// Problem is a sentence on what could not be read; empty if all could.
 	Problem string
 	Entries []Article
+}
+
+// ViewLink leads to a view of the conversation.
+type ViewLink struct {
+	URL, Name string
+	Current   bool
 }
 
 // Entry is one thing in the transcript.
@@ -102,14 +110,26 @@ type Entry struct {
 	When  Time
 	// Parts are the content, in order.
 	Parts []Part
-	// Result is the row of a result; nil for all other kinds.
+	// Result is the row of what stands folded, most often a result; nil for what does not.
 	Result *Result
+	// Call is a tool's call in one line: "name(key: value)".
+	Call string
+	// Labels are a few words each on the entry; Other leads to the same entry in another view.
+	Labels []string
+	Other  *Link
+	// Turns are the numbers of the turns that the entry stands for, "2–5", if they are several.
+	Turns string
+	// Stands is false for a place that shows nothing: another entry says it all.
+	Stands bool
 	// Note is a sentence in place of content, for unknown and broken entries.
 	Note string
 	// Text is the address of all that the entry says, as plain text; empty where the page need not
 	// offer it.
 	Text string
 }
+
+// Link leads to a place of this server.
+type Link struct{ URL, Text string }
 
 // Result is the one line that a folded result shows.
 type Result struct {

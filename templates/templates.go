@@ -91,6 +91,13 @@ func goesOn(e Entry) bool {
 // laid out at once, so that every distance on the page is a true one.
 func isLong(p ConversationPage) bool { return len(p.Entries) > 500 }
 
+func turnHeading(e Entry) string {
+	if e.Turns != "" {
+		return "Turns " + e.Turns
+	}
+	return "Turn " + strconv.Itoa(e.Turn)
+}
+
 func number(n int) string { return strconv.Itoa(n) }
 
 func turnID(n int) string { return "turn-" + strconv.Itoa(n) }

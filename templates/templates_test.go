@@ -51,7 +51,7 @@ func list() templates.List {
 }
 
 func entries() []templates.Entry {
-	return []templates.Entry{
+	all := []templates.Entry{
 		{ID: "e1", Kind: "request", Turn: 1, OpensTurn: true, Who: "You", When: at("5 minutes ago"), Parts: prose("e1", "Find out why.")},
 		{ID: "e2", Kind: "message", Turn: 1, Who: "Pilot", Model: "anthropic/claude-sonnet-4-5", When: at("5 minutes ago"), Parts: prose("e2", "I look.")},
 		{ID: "e4", Kind: "result", Turn: 1, Who: "Tool", When: at("4 minutes ago"),
@@ -67,6 +67,10 @@ func entries() []templates.Entry {
 			Parts: []templates.Part{{Caption: "Its JSON", Folded: true, HTML: prose("e10", "nothing")[0].HTML}}},
 		{ID: "e11", Kind: "broken", Turn: 2, Who: "Broken event", Note: "An event cannot be read."},
 	}
+	for i := range all {
+		all[i].Stands = true
+	}
+	return all
 }
 
 func articles() []templates.Article {

@@ -67,7 +67,7 @@ func generated(n int) []jsontext.Value {
 // decodeAndRender is all that stands between bytes and entries; its return values keep the work.
 func decodeAndRender(raws []jsontext.Value) *transcript {
 	p := newPresenter(markdown.New(markdown.Config{}), slog.New(slog.DiscardHandler), time.UTC)
-	return p.transcribe(logOf("1", raws))
+	return p.transcribe(logOf("1", raws), userView)
 }
 
 func megabytes(raws []jsontext.Value) float64 {
@@ -117,7 +117,7 @@ func BenchmarkExtend(b *testing.B) {
 	for i, n := range []int{1_000, 10_000} {
 		raws := generated(n)
 		bases[i], grown[i] = logOf("1", raws), logOf("1", append(raws, event("request:more"), event("message:and more")))
-		transcripts[i] = p.transcribe(bases[i])
+		transcripts[i] = p.transcribe(bases[i], userView)
 	}
 	for b.Loop() {
 		for i := range times {

@@ -103,7 +103,7 @@ func (b *builder) media(caption, encoded string, n int) {
 	read, err := io.ReadFull(base64.NewDecoder(base64.StdEncoding, strings.NewReader(encoded)), head)
 	media := sniff(head[:read])
 	switch whole := err == nil || err == io.EOF || err == io.ErrUnexpectedEOF; {
-	case n < 0:
+	case n < 0 || b.alone:
 		part.Caption = captionOf("File", caption)
 	case !whole || encoded == "":
 		part.Caption = captionOf("File", caption, "not readable")

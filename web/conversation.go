@@ -24,10 +24,11 @@ func (s *Server) conversation(c echo.Context) error {
 	if !canonical {
 		return c.Redirect(http.StatusFound, "/conversations/"+id)
 	}
-	if v := c.QueryParam("view"); v != "" && v != userView {
-		return badRequest("There is no such view of a conversation.")
+	v, err := s.chooseView(c)
+	if err != nil {
+		return err
 	}
-	t, err := s.transcripts.read(c.Request().Context(), id)
+	t, err := s.transcripts.read(c.Request().Context(), id, v)
 	if err != nil {
 		return err
 	}
@@ -44,8 +45,34 @@ func (s *Server) conversation(c echo.Context) error {
 	return s.render(c, http.StatusOK, page)
 }
 
-// userView is the view that pages show.
-const userView = "user"
+// viewCookie keeps the view that a browser chose last.
+const viewCookie = "view"
+
+// chooseView reads which view a page is asked in; one that asks for none gets the one chosen last.
+func (s *Server) chooseView(c echo.Context) (view, error) {
+	v, err := s.viewOf(c)
+	if err != nil {
+		return v, err
+	}
+	if c.QueryParam("view") == "" {
+		if kept, err := c.Cookie(viewCookie); err == nil {
+			v, _ = parseView(kept.Value)
+		}
+		return v, nil
+	}
+	c.SetCookie(&http.Cookie{Name: viewCookie, Value: string(v), Path: "/conversations", MaxAge: 365 * 24 * 60 * 60,
+		HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	return v, nil
+}
+
+// viewOf reads which view an address means.
+func (s *Server) viewOf(c echo.Context) (view, error) {
+	name := c.QueryParam("view")
+	if v, ok := parseView(name); ok || name == "" {
+		return v, nil
+	}
+	return "", badRequest("There is no such view of a conversation: user, raw and model are.")
+}
 
 // parseID reads the name of a conversation as it stands in an address: its number, or a form that
 // people copy from elsewhere (jp-c17251488000, jp-c17251488000-abc12, 17251488000-some-title), which
@@ -89,7 +116,8 @@ func presentHead(t *transcript, now time.Time) templates.ConversationPage {
 	page := templates.ConversationPage{
 		ID:       sum.ID,
 		Title:    title,
-		View:     userView,
+		View:     string(t.folding.view),
+		Views:    presentViews(sum.ID, t.folding.view),
 		Position: t.position(len(t.log.Events)).String(),
 		When:     presentTime(activity(sum), now),
 		Facts:    append(presentFacts(t), presentFreshness(t.log.Freshness, now.Location())...),
@@ -100,6 +128,17 @@ func presentHead(t *transcript, now time.Time) templates.ConversationPage {
 	problems = slices.DeleteFunc(slices.Compact(problems), func(p string) bool { return p == "" })
 	page.Problem = markdown.Visible(strings.Join(problems, " "))
 	return page
+}
+
+func presentViews(id string, current view) []templates.ViewLink {
+	var out []templates.ViewLink
+	for _, v := range [...]struct {
+		view view
+		name string
+	}{{userView, "As the user"}, {rawView, "Everything"}, {modelView, "As the model"}} {
+		out = append(out, templates.ViewLink{URL: "/conversations/" + id + "?view=" + string(v.view), Name: v.name, Current: v.view == current})
+	}
+	return out
 }
 
 // presentEntry is a rendered entry with its time as it is said now.
@@ -116,6 +155,9 @@ func presentFacts(t *transcript) []string {
 	}
 	if model := named(t.folding.names.Model, nameLength); model != "" {
 		facts = append(facts, model)
+	}
+	if n := t.folding.differing; n > 0 {
+		facts = append(facts, count(n, "result tells", "results tell")+" the model something else than the user")
 	}
 	return facts
 }

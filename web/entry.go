@@ -47,12 +47,24 @@ func newPresenter(p prose, log *slog.Logger, zone *time.Location) *presenter {
 func (p *presenter) who(pc *piece) string {
 	switch pc.kind {
 	case "request":
+		if pc.compacted {
+			return "Compaction"
+		}
 		if author := named(pc.event.Body.(conversation.Request).Author, nameLength); author != "" {
 			return author
 		}
 		return "You"
 	case "result":
 		return "Tool"
+	case "inquiry":
+		if r, ok := pc.event.Body.(conversation.InquiryRequest); ok {
+			return asker(r) + " asks"
+		}
+		return "Answer"
+	case "compaction":
+		return "Compaction"
+	case "config":
+		return "Configuration"
 	case "unknown":
 		return "Unknown event"
 	case "broken":
@@ -64,10 +76,10 @@ func (p *presenter) who(pc *piece) string {
 	return "Assistant"
 }
 
-// render fills in e from the piece that it is made of, of the conversation id.
-func (p *presenter) render(e *entry, pc *piece, id string) {
+// render fills in e from the piece that it is made of, in a view of the conversation id.
+func (p *presenter) render(e *entry, pc *piece, id string, v view) {
 	p.renders.Add(1)
-	view, pending := p.present(e, pc, id)
+	view, pending := p.present(e, pc, id, v)
 	article, err := templates.NewArticle(view)
 	if err != nil { // a component fails only with what it writes to, which is memory
 		p.log.Error("entry not rendered", "entry", e.key.id, "error", err)
@@ -81,31 +93,51 @@ func (p *presenter) render(e *entry, pc *piece, id string) {
 
 // present is the view model of an entry, but for the time as people say it, and whether it should be
 // made once more because colours are still being made. What goes wrong in it costs this entry only.
-func (p *presenter) present(e *entry, pc *piece, id string) (view templates.Entry, pending bool) {
+func (p *presenter) present(e *entry, pc *piece, id string, v view) (view templates.Entry, pending bool) {
 	view = templates.Entry{
 		ID:        e.key.id,
 		Kind:      pc.kind,
 		Turn:      e.key.turn + 1,
+		Stands:    true,
 		OpensTurn: e.key.opens,
 		Who:       e.key.who,
 		Model:     named(e.key.model, nameLength),
 		When:      presentInstant(e.time, p.zone),
 	}
-	b := builder{prose: p.prose, id: e.key.id, base: "/conversations/" + id, speaks: pc.kind == "speech"}
+	if pc.state == answered {
+		view.Stands = false
+		return view, false
+	}
+	if pc.turns != "" {
+		view.Turns = pc.turns
+	}
+	b := builder{prose: p.prose, id: e.key.id, base: "/conversations/" + id, query: v.query(), view: v, speaks: pc.kind == "speech", alone: p.alone}
 	if err := guarded(func() error { view.Result = b.build(pc); return nil }); err != nil {
 		p.log.Error("entry not rendered", "entry", e.key.id, "error", err)
 		view.Kind = "broken"
 		view.Note = "This entry cannot be shown: the program made a mistake with it. The others are not affected."
 		return view, false
 	}
-	view.Parts = b.parts
+	view.Parts, view.Call = b.parts, b.line
+	if word := saidOf(pc.state); word != "" {
+		view.Labels = append(view.Labels, word)
+	}
+	if pc.compacted && pc.kind != "request" && pc.kind != "message" {
+		view.Labels = append(view.Labels, "shortened for the model")
+	}
+	if pc.differs {
+		view.Labels = append(view.Labels, "the user was told something else")
+	}
+	if pc.differs && !p.alone {
+		view.Other = &templates.Link{URL: b.base + "?view=" + string(pc.otherSide()) + "#e" + strconv.Itoa(pc.first), Text: "What the user was told"}
+	}
 	if b.limited != "" {
 		b.notes = append(b.notes, "Shown as plain text: "+b.limited+".")
 	}
 	if b.cut {
 		b.notes = append(b.notes, "This is too long to be shown whole.")
 	}
-	if !p.alone && (b.cut || pc.kind == "result") {
+	if !p.alone && (b.cut || pc.kind == "result" || pc.kind == "reasoning" && v == rawView) {
 		view.Text = b.base + "/text/" + e.key.id + b.query
 	}
 	view.Note = strings.Join(b.notes, " ")
@@ -121,8 +153,11 @@ type builder struct {
 	// path is the file that a call was about; empty if not known. speaks says that it is the assistant
 	// who speaks: its text is never taken for a tool's output.
 	path   string
+	view   view
 	speaks bool
-	blocks int // that were seen
+	alone  bool   // there is no server to ask for bytes
+	line   string // of a call
+	blocks int    // that were seen
 	parts  []templates.Part
 	notes  []string // sentences
 	// pending and cut are true, and limited says why, where they are so of any part.
@@ -143,15 +178,37 @@ func (b *builder) build(pc *piece) *templates.Result {
 		}
 	case conversation.Message:
 		b.markdown("", false, strings.Join(pc.texts, ""))
+	case conversation.Reasoning:
+		text := strings.Join(pc.texts, "")
+		b.markdown("", false, text)
+		return &templates.Result{First: cmp.Or(firstLine(text), "Empty"), Size: sizeOf(text)}
 	case conversation.Structured:
 		b.add("", false, b.prose.JSON(body.Data))
+	case conversation.ToolCall:
+		b.line = b.call(body)
 	case conversation.ToolResponse:
+		if pc.call != nil && pc.kind == "result" {
+			b.line = b.call(*pc.call)
+		}
+		arguments := len(b.parts)
 		for _, block := range pc.blocks {
+			from := len(b.parts)
 			b.block(block)
+			if b.view == rawView && from < len(b.parts) {
+				b.parts[from].Mark = audienceOf(block)
+			}
 		}
 		if pc.kind == "result" {
-			return presentResult(pc.blocks, b.parts, body.IsError)
+			return presentResult(pc.blocks, b.parts[arguments:], body.IsError)
 		}
+	case conversation.InquiryRequest:
+		b.inquiry(body)
+	case conversation.InquiryResponse:
+		b.answer(body, pc.asked)
+	case conversation.Compaction:
+		b.compaction(body)
+	case conversation.ConfigDelta:
+		return b.config(body, pc.before)
 	case conversation.Unknown:
 		note := "The log has an element here that is no event."
 		if t := named(body.Type, nameLength); t != "" {
@@ -162,6 +219,9 @@ func (b *builder) build(pc *piece) *templates.Result {
 	case conversation.Broken:
 		b.notes = append(b.notes, "An event of the kind "+named(body.Type, nameLength)+" cannot be read: "+
 			markdown.Visible(body.Problem)+".")
+		if b.view == rawView { // elsewhere it is not known whom it was for
+			b.add("Its JSON", true, b.prose.JSON(pc.event.Raw))
+		}
 	}
 	return nil
 }
@@ -354,6 +414,14 @@ func presentResult(blocks []conversation.Block, parts []templates.Part, isError 
 	return &r
 }
 
+// sizeOf is how much text there is.
+func sizeOf(text string) string {
+	if text == "" {
+		return ""
+	}
+	return count(strings.Count(strings.TrimRight(text, "\n"), "\n")+1, "line", "lines") + ", " + size(int64(len(text)))
+}
+
 // textOf returns the text of a block, false if it has none.
 func textOf(b conversation.Block) (string, bool) {
 	switch b := b.(type) {
@@ -418,7 +486,7 @@ func (p *piece) rawText() string {
 	switch body := p.event.Body.(type) {
 	case conversation.Request:
 		return body.Text
-	case conversation.Message:
+	case conversation.Message, conversation.Reasoning:
 		return strings.Join(p.texts, "")
 	case conversation.Structured:
 		return string(body.Data)

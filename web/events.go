@@ -28,7 +28,7 @@ func (s *Server) writeEvents(c echo.Context) error {
 	switch c.QueryParam("view") {
 	case "", "raw":
 		view = userview.Raw
-	case userView:
+	case string(userView):
 		view = userview.User
 	default:
 		return badRequest("The parameter view is raw or user.")

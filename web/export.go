@@ -19,7 +19,8 @@ func Export(w io.Writer, log *conversation.Log, now time.Time) error {
 	// Without colours that come later, equal conversations make equal files.
 	p := newPresenter(markdown.New(markdown.Config{Plain: true, Headings: 3}), slog.New(slog.DiscardHandler), now.Location())
 	p.alone = true
-	page := presentConversation(p.transcribe(log), now)
+	page := presentConversation(p.transcribe(log, userView), now)
+	page.Views = nil
 	var b bytes.Buffer
 	if err := (templates.Export{ConversationPage: page}).Render(context.Background(), &b); err != nil {
 		return err

@@ -42,6 +42,21 @@ func golden(t *testing.T, name, page string) {
 	}
 }
 
+// TestViews: a conversation that holds every kind of event and block, in each view.
+func TestViews(t *testing.T) {
+	log := every(t)
+	s := newServer(newLibrary(log), io.Discard).WithoutColours()
+	for _, view := range []string{"user", "raw", "model"} {
+		page := body(t, ask(s, "GET", "/conversations/"+conv+"?view="+view))
+		golden(t, "every-"+view, page)
+		for _, secret := range []string{"hunter2", "c2lnbmF0dXJl"} {
+			if strings.Contains(page, secret) {
+				t.Errorf("the %s view has %s, want no value of a configuration and no signature in it", view, secret)
+			}
+		}
+	}
+}
+
 func TestPages(t *testing.T) {
 	lib := newLibrary(kinds(t))
 	lib.more = []conversation.Summary{

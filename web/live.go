@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/labstack/echo/v4"
 
 	"serve-web/conversation"
@@ -130,8 +131,9 @@ func (l *live) Read(ctx context.Context, topic, from string) (sse.Batch, error) 
 // readConversation gives the entries that the events from a position on had a say in, in the order
 // in which they were last changed, so that a reader who stops half way has what its position says.
 func (l *live) readConversation(ctx context.Context, topic, from string) (sse.Batch, error) {
-	id, _, _ := strings.Cut(topic, "/")
-	t, err := l.server.transcripts.read(ctx, id)
+	id, name, _ := strings.Cut(topic, "/")
+	v, _ := parseView(name)
+	t, err := l.server.transcripts.read(ctx, id, v)
 	if errors.Is(err, conversation.ErrNotFound) {
 		return sse.Batch{Events: []sse.Event{{Name: "gone"}}, Position: from, Done: true}, nil
 	}
@@ -221,25 +223,30 @@ func (t *transcript) since(n int, coloured int64) step {
 	return s
 }
 
+// status is what a stream says of who writes. Which tools run is not in the user view (V-5).
+type status struct {
+	Writing bool     `json:"writing"`
+	Tools   []string `json:"tools"`
+}
+
 // beside returns what a stream says beside the entries, and a word that differs when it does.
 func (l *live) beside(ctx context.Context, t *transcript, id string, now time.Time) ([]sse.Event, string, error) {
 	page := presentHead(t, now)
-	state := `{"writing":false,"tools":[]}`
-	if l.server.follower.Writing(id) {
-		// Which tools run is not in the user view (V-5).
-		state = `{"writing":true,"tools":[]}`
+	state, err := json.Marshal(status{Writing: l.server.follower.Writing(id), Tools: t.waiting()})
+	if err != nil {
+		return nil, "", fmt.Errorf("writing the state of a conversation: %w", err)
 	}
 	var head bytes.Buffer
 	if err := page.Head().Render(ctx, &head); err != nil {
 		return nil, "", fmt.Errorf("rendering the head of a conversation: %w", err)
 	}
-	events := []sse.Event{{Name: "head", Data: head.String()}, {Name: "status", Data: state}}
+	events := []sse.Event{{Name: "head", Data: head.String()}, {Name: "status", Data: string(state)}}
 	page.When.Said = "" // it changes by itself, and the page knows how
 	head.Reset()
 	if err := page.Head().Render(ctx, &head); err != nil {
 		return nil, "", fmt.Errorf("rendering the head of a conversation: %w", err)
 	}
-	return events, l.hash(head.String(), state), nil
+	return events, l.hash(head.String(), string(state)), nil
 }
 
 func (l *live) hash(parts ...string) string {
@@ -298,13 +305,14 @@ func (s *Server) liveConversation(c echo.Context) error {
 	if !ok || !canonical {
 		return conversation.ErrNotFound
 	}
-	if v := c.QueryParam("view"); v != "" && v != userView {
-		return badRequest("There is no such view of a conversation.")
+	v, err := s.viewOf(c)
+	if err != nil {
+		return err
 	}
 	if s.live == nil {
 		return c.NoContent(http.StatusNoContent)
 	}
-	t, err := s.transcripts.read(c.Request().Context(), id)
+	t, err := s.transcripts.read(c.Request().Context(), id, v)
 	if err != nil {
 		return err
 	}
@@ -313,7 +321,7 @@ func (s *Server) liveConversation(c echo.Context) error {
 		return c.NoContent(http.StatusNoContent)
 	}
 	return s.stream(c, func() error {
-		return s.live.hub.Serve(c.Response(), c.Request(), id+"/"+userView, c.QueryParam("position"))
+		return s.live.hub.Serve(c.Response(), c.Request(), id+"/"+string(v), c.QueryParam("position"))
 	})
 }
 
@@ -358,7 +366,7 @@ func (s *Server) liveMany(c echo.Context) error {
 			if _, err := readListQuery(query); err != nil {
 				return err
 			}
-		} else if id, view, _ := strings.Cut(topic, "/"); view != userView {
+		} else if id, name, _ := strings.Cut(topic, "/"); !isView(name) {
 			return badRequest("There is no such view of a conversation.")
 		} else if _, canonical, ok := parseID(id); !ok || !canonical {
 			return badRequest("There is no such conversation to follow.")

@@ -558,7 +558,7 @@ func TestLiveRequests(t *testing.T) {
 		"/conversations/1/live":                              404,
 		"/conversations/abc/live":                            404,
 		"/conversations/jp-c" + conv + "/live":               404, // a page has the address of its stream
-		"/conversations/" + conv + "/live?view=model":        400,
+		"/conversations/" + conv + "/live?view=all":          400,
 		"/conversations/live?archived=2":                     400,
 		"/conversations/live?rows=3":                         400,
 		"/conversations/live?q=" + strings.Repeat("x", 1001): 400,
@@ -566,7 +566,7 @@ func TestLiveRequests(t *testing.T) {
 		"/live?follow=":                                      400,
 		"/live?follow=" + conv:                               400,
 		"/live?" + follow(conv, ""):                          400,
-		"/live?" + follow(conv+"/raw", ""):                   400,
+		"/live?" + follow(conv+"/all", ""):                   400,
 		"/live?" + follow(conv+"/user/x", ""):                400,
 		"/live?" + follow("../user", ""):                     400,
 		"/live?" + follow("jp-c"+conv+"/user", ""):           400,

@@ -91,6 +91,19 @@ func kinds(tb testing.TB) *conversation.Log {
 	return log
 }
 
+// every is a conversation with every kind of event and of block.
+func every(tb testing.TB) *conversation.Log {
+	tb.Helper()
+	b, err := os.ReadFile("testdata/every.json")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	log := web.LogOf(tb, conv, b)
+	log.Summary.Title = "Every kind"
+	log.Summary.LastActivated = now.Add(-time.Hour)
+	return log
+}
+
 func newServer(l web.Library, logs io.Writer) *web.Server {
 	return web.New(web.Config{
 		Library:   l,

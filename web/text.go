@@ -27,14 +27,18 @@ func (s *Server) piece(c echo.Context) (id string, p *piece, err error) {
 	if !ok {
 		return "", nil, conversation.ErrNotFound
 	}
+	v, err := s.viewOf(c)
+	if err != nil {
+		return "", nil, err
+	}
 	log, err := s.library.Read(c.Request().Context(), id)
 	if err != nil {
 		return "", nil, err
 	}
 	name := c.Param("entry")
-	pieces := fold(s.transcripts.presenter.seed, log)
+	pieces := fold(s.transcripts.presenter.seed, log, v)
 	for i := range pieces {
-		if p := &pieces[i]; !p.hidden() && p.id() == name {
+		if p := &pieces[i]; !p.hidden() && p.state != answered && p.id() == name {
 			return id, p, nil
 		}
 	}

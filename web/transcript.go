@@ -4,6 +4,7 @@ import (
 	"hash/crc32"
 	"hash/maphash"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -64,6 +65,7 @@ type key struct {
 type said struct {
 	turn  int // -1 before the first
 	model string
+	gone  int // the event that made an entry show nothing; -1 if the next entry knows
 }
 
 // piece is an entry before it is rendered: what it says and nothing of how.
@@ -77,13 +79,26 @@ type piece struct {
 	turn  int
 	time  time.Time // of the first event
 	names conversation.Names
+	// before is who answered before a change of the configuration.
+	before conversation.Names
 	// event is what of the event is in the view, blocks those of its blocks that the piece has.
 	event  conversation.Event
 	blocks []conversation.Block
 	// texts are those of a passage, nil for all else; begun is the index of the event that gave it
-	// something to show, -1 before.
-	texts []string
-	begun int
+	// something to show, -1 before. Texts of one passage are one text.
+	texts   []string
+	begun   int
+	passage int
+	// state is that of a call, and call that of a response, asked the inquiry of an answer.
+	state  state
+	call   *conversation.ToolCall
+	callAt int // the index of its event
+	asked  *conversation.InquiryRequest
+	// turns are those that a summary stands for; compacted says that a compaction had a say, differs
+	// that a tool told the model something else than the user.
+	turns              string
+	compacted, differs bool
+	heard              bool // the user was told something of it
 }
 
 func (p *piece) id() string {
@@ -100,90 +115,166 @@ func (p *piece) hidden() bool { return p.texts != nil && p.begun < 0 }
 // folding makes pieces of events as they pass, in order. A copy remembers the place.
 type folding struct {
 	seed   maphash.Seed
+	view   view
 	marker userview.Marker
+	calls  conversation.Calls
+	events []conversation.Event // all of the log
 	names  conversation.Names
 	turns  int
+	// differing counts the results that told the model something else than the user, in its view.
+	differing int
 }
 
-func newFolding(seed maphash.Seed, log *conversation.Log) folding {
-	return folding{seed: seed, marker: userview.NewMarker(log.Events), names: log.Names}
+func newFolding(seed maphash.Seed, log *conversation.Log, v view) folding {
+	return folding{seed: seed, view: v, marker: userview.NewMarker(log.Events), events: log.Events, names: log.Names}
 }
 
-// fold returns the pieces of the user view of a log.
-func fold(seed maphash.Seed, log *conversation.Log) []piece {
-	f := newFolding(seed, log)
-	var pieces []piece
-	for _, e := range log.Events {
+// fold returns the pieces of a view of a log.
+func fold(seed maphash.Seed, log *conversation.Log, v view) []piece {
+	f := newFolding(seed, log, v)
+	return f.all(log, log.Events, nil)
+}
+
+// all adds what events show, which are those of the log from some place on, in the model view from
+// its beginning.
+func (f *folding) all(log *conversation.Log, events []conversation.Event, pieces []piece) []piece {
+	if f.view == modelView {
+		return f.model(log, pieces)
+	}
+	for _, e := range events {
 		pieces = f.next(e, pieces)
 	}
 	return pieces
 }
 
-// next adds what e shows to pieces, which must have the passage that is open.
+// next adds what e shows to pieces, which must have those that are open.
 func (f *folding) next(e conversation.Event, pieces []piece) []piece {
+	p := f.pass(e, pieces)
+	if f.view == userView {
+		kept, ok := userview.UserEvent(e)
+		if !ok {
+			switch e.Body.(type) {
+			case conversation.Unknown, conversation.Broken: // a page says that they are there
+			default:
+				return pieces
+			}
+			kept = e
+		}
+		e = kept
+	}
+	return f.add(pieces, p, e)
+}
+
+// pass takes in e, and returns the piece that it is the first of, but for what it says. The calls
+// among pieces learn what e means for them.
+func (f *folding) pass(e conversation.Event, pieces []piece) piece {
 	mark := f.marker.Next(e)
-	f.turns = mark.Turn + 1
+	before := f.names
 	if d, ok := e.Body.(conversation.ConfigDelta); ok {
 		f.names = f.names.Apply(d.Delta)
 	}
-	p := piece{first: e.Index, touched: e.Index, turn: mark.Turn, time: e.Time, names: f.names, begun: -1}
-	kept, ok := userview.UserEvent(e)
-	if !ok {
-		kept = e
+	p := f.piece(e, mark)
+	p.before = before
+	opens := mark.Turn >= f.turns
+	f.turns = mark.Turn + 1
+	if f.view == userView { // it has no calls (V-5)
+		return p
 	}
-	p.event = kept
-	switch b := kept.Body.(type) {
+	if opens {
+		f.strand(pieces, e, interrupted)
+	}
+	switch b := e.Body.(type) {
+	case conversation.Message, conversation.Reasoning, conversation.Structured, conversation.Request:
+		f.strand(pieces, e, unanswered)
+	case conversation.ToolCall:
+		p.state = running
+	case conversation.InquiryResponse:
+		p.asked = askedBy(f.events, b, e.Index)
+	}
+	if at, ok := f.calls.Next(e, mark.Turn); ok && at < len(f.events) {
+		if c, ok := f.events[at].Body.(conversation.ToolCall); ok {
+			p.call, p.callAt = &c, at
+		}
+		if call := callAt(pieces, at); call != nil {
+			call.state, call.touched = answered, e.Index
+		}
+	}
+	return p
+}
+
+func (f *folding) piece(e conversation.Event, mark userview.Mark) piece {
+	return piece{first: e.Index, touched: e.Index, turn: mark.Turn, passage: mark.Passage, time: e.Time, names: f.names, begun: -1}
+}
+
+// add adds what e shows, an event as it is in the view, to pieces.
+func (f *folding) add(pieces []piece, p piece, e conversation.Event) []piece {
+	p.event = e
+	text := ""
+	switch b := e.Body.(type) {
+	case conversation.TurnStart: // it shows in the heading of its turn
+		return pieces
 	case conversation.Request:
 		p.kind = "request"
 	case conversation.Structured:
 		p.kind = "structured"
 	case conversation.Message:
-		p.kind, p.texts = "message", []string{}
-		if mark.Passage == e.Index {
-			pieces = append(pieces, p)
-		}
-		for i := len(pieces) - 1; i >= 0; i-- { // it is the last, or near it
-			if open := &pieces[i]; open.texts != nil && open.first == mark.Passage {
-				f.join(open, e, b.Text)
-				break
-			}
-		}
-		return pieces
+		p.kind, p.texts, text = "message", []string{}, b.Text
+	case conversation.Reasoning:
+		p.kind, p.texts, text = "reasoning", []string{}, b.Text
+	case conversation.ToolCall:
+		p.kind = "call"
 	case conversation.ToolResponse:
-		if ok {
-			p.raw = f.hash(e)
-			pieces = append(pieces, p.split(b)...)
-		}
-		return pieces
+		p.raw = f.hash(e)
+		return append(pieces, p.split(b, f.view)...)
+	case conversation.InquiryRequest, conversation.InquiryResponse:
+		p.kind = "inquiry"
+	case conversation.Compaction:
+		p.kind = "compaction"
+	case conversation.ConfigDelta:
+		p.kind = "config"
 	case conversation.Unknown:
 		p.kind = "unknown"
 	case conversation.Broken:
 		p.kind = "broken"
-	default:
-		return pieces
 	}
-	p.raw = f.hash(e)
+	if p.texts == nil {
+		p.raw = f.hash(e)
+		return append(pieces, p)
+	}
+	for i := len(pieces) - 1; i >= 0 && pieces[i].first >= p.passage; i-- { // it is the last, or near it
+		if open := &pieces[i]; open.texts != nil && open.passage == p.passage {
+			f.join(open, e, text)
+			return pieces
+		}
+	}
+	f.join(&p, e, text)
 	return append(pieces, p)
 }
 
 func (f *folding) hash(e conversation.Event) uint64 { return maphash.Bytes(f.seed, e.Raw) }
 
-// join adds the text of e to a passage.
+// join adds the text of e to a passage. Where everything is shown, so is one of whitespace.
 func (f *folding) join(p *piece, e conversation.Event, text string) {
 	p.texts = append(p.texts, text)
 	p.touched = e.Index
 	p.raw = maphash.Comparable(f.seed, [2]uint64{p.raw, f.hash(e)})
-	if p.begun < 0 && strings.TrimSpace(text) != "" {
+	if p.begun < 0 && (f.view == rawView || strings.TrimSpace(text) != "") {
 		p.begun = e.Index
 	}
 }
 
 // split makes one piece of each run of blocks that are all speech, or all result.
-func (p piece) split(r conversation.ToolResponse) []piece {
+// To the model all are results.
+func (p piece) split(r conversation.ToolResponse, v view) []piece {
 	var out []piece
+	isSpeech := func(b conversation.Block) bool { return v != modelView && userview.IsSpeech(b) }
+	if len(r.Content) == 0 && v != userView {
+		p.kind = "result"
+		return []piece{p}
+	}
 	for i, b := range r.Content {
-		speech := userview.IsSpeech(b)
-		if i == 0 || speech != userview.IsSpeech(r.Content[i-1]) {
+		speech := isSpeech(b)
+		if i == 0 || speech != isSpeech(r.Content[i-1]) {
 			p.sub, p.kind, p.blocks = len(out), "result", nil
 			if speech {
 				p.kind = "speech"
@@ -196,25 +287,41 @@ func (p piece) split(r conversation.ToolResponse) []piece {
 	return out
 }
 
-// openPassage returns which of the pieces is the passage that the next event may join; their number
-// if there is none. Asking a copy of the marker keeps the rule in one place.
-func (f folding) openPassage(next int, pieces []piece) int {
-	first := f.marker.Next(conversation.Event{Index: next, Body: conversation.Message{}}).Passage
-	for i := len(pieces) - 1; i >= 0 && first < next; i-- {
-		if pieces[i].texts != nil && pieces[i].first == first {
-			return i
+// open returns the first of the pieces that the events to come may still change: the passage that the
+// next may join, or a call that has no response; their number if there is none. Asking a copy of the
+// marker keeps the rule in one place.
+func (f folding) open(next int, pieces []piece) int {
+	if f.view == modelView {
+		return len(pieces) // it is made anew
+	}
+	at := len(pieces)
+	for _, body := range [...]conversation.Body{conversation.Message{}, conversation.Reasoning{}} {
+		marker := f.marker // a copy
+		first := marker.Next(conversation.Event{Index: next, Body: body}).Passage
+		for i := at - 1; i >= 0 && first < next && pieces[i].first >= first; i-- {
+			if pieces[i].texts != nil && pieces[i].passage == first {
+				at = i
+				break
+			}
 		}
 	}
-	return len(pieces)
+	if f.view == rawView {
+		for _, index := range f.calls.Waiting() {
+			if i := sort.Search(len(pieces), func(i int) bool { return pieces[i].first >= index }); i < at {
+				return i
+			}
+		}
+	}
+	return at
 }
 
-// transcribe renders a log.
-func (p *presenter) transcribe(log *conversation.Log) *transcript {
-	return p.transcribeFrom(log, func(string) *entry { return nil })
+// transcribe renders a view of a log.
+func (p *presenter) transcribe(log *conversation.Log, v view) *transcript {
+	return p.transcribeFrom(log, v, nil)
 }
 
-func (p *presenter) transcribeFrom(log *conversation.Log, known func(id string) *entry) *transcript {
-	t := &transcript{log: log, folding: newFolding(p.seed, log), said: said{turn: -1}, grown: new(atomic.Bool)}
+func (p *presenter) transcribeFrom(log *conversation.Log, v view, known map[string]*entry) *transcript {
+	t := &transcript{log: log, folding: newFolding(p.seed, log, v), said: said{turn: -1, gone: -1}, grown: new(atomic.Bool)}
 	t.take(p, log.Events, nil, known)
 	return t
 }
@@ -226,17 +333,18 @@ func (t *transcript) extend(p *presenter, log *conversation.Log) *transcript {
 	switch {
 	case log == t.log:
 		return t
-	case n > len(log.Events) || log.At(n) != t.log.Position() || log.Names != t.log.Names,
+	case t.folding.view == modelView, n > len(log.Events) || log.At(n) != t.log.Position() || log.Names != t.log.Names,
 		// The first turn_start of all changes what opened the turns before it.
 		t.folding.marker.Turns.PerRequest && conversation.HasTurnStart(log.Events[n:]):
 		known := make(map[string]*entry, len(t.done)+len(t.tail))
 		for e := range t.entries {
 			known[e.key.id] = e
 		}
-		return p.transcribeFrom(log, func(id string) *entry { return known[id] })
+		return p.transcribeFrom(log, t.folding.view, known)
 	}
 	next := *t
 	next.log, next.tail, next.grown = log, nil, new(atomic.Bool)
+	next.folding.events, next.folding.calls = log.Events, t.folding.calls.Clone()
 	pieces := slices.Clone(t.open)
 	if !t.grown.CompareAndSwap(false, true) {
 		// Somebody else goes on from t too, and must not write where this one does.
@@ -245,23 +353,18 @@ func (t *transcript) extend(p *presenter, log *conversation.Log) *transcript {
 			pieces[i].texts = slices.Clip(pieces[i].texts)
 		}
 	}
-	next.take(p, log.Events[n:], pieces, func(id string) *entry {
-		for i := range t.tail {
-			if t.tail[i].key.id == id {
-				return &t.tail[i]
-			}
-		}
-		return nil
-	})
+	known := make(map[string]*entry, len(t.tail))
+	for i := range t.tail {
+		known[t.tail[i].key.id] = &t.tail[i]
+	}
+	next.take(p, log.Events[n:], pieces, known)
 	return &next
 }
 
 // take folds events in behind pieces and renders those that known does not have.
-func (t *transcript) take(p *presenter, events []conversation.Event, pieces []piece, known func(id string) *entry) {
-	for _, e := range events {
-		pieces = t.folding.next(e, pieces)
-	}
-	open := t.folding.openPassage(len(t.log.Events), pieces)
+func (t *transcript) take(p *presenter, events []conversation.Event, pieces []piece, known map[string]*entry) {
+	pieces = t.folding.all(t.log, events, pieces)
+	open := t.folding.open(len(t.log.Events), pieces)
 	now, begun := t.said, -1
 	for i := range pieces {
 		if i == open {
@@ -271,28 +374,26 @@ func (t *transcript) take(p *presenter, events []conversation.Event, pieces []pi
 		if pc.hidden() {
 			continue
 		}
-		k := key{id: pc.id(), raw: pc.raw, turn: pc.turn, opens: pc.turn > now.turn, who: p.who(pc)}
-		now.turn = pc.turn
+		k := key{id: pc.id(), raw: t.folding.mixed(pc), turn: pc.turn, who: p.who(pc)}
+		e := entry{touched: pc.touched, time: pc.time}
+		if pc.state == answered {
+			// It shows nothing any more, and the next entry may have to say what it said.
+			now.gone = max(now.gone, pc.touched)
+			t.place(p, e, k, pc, known, i < open)
+			continue
+		}
+		k.opens, now.turn = pc.turn > now.turn, pc.turn
+		e.touched, now.gone = max(e.touched, now.gone), -1
 		if answers(pc) && pc.names.Model != now.model {
 			k.model, now.model = pc.names.Model, pc.names.Model
 		}
 		// Where a passage began to show after an entry behind it, that entry may have had to say
 		// what the passage says now.
-		e := entry{touched: pc.touched, key: k, time: pc.time}
 		if pc.first < begun {
 			e.touched = max(e.touched, begun)
 		}
 		begun = max(begun, pc.begun)
-		if old := known(k.id); old != nil && old.key == k {
-			e.article, e.pending = old.article, old.pending
-		} else {
-			p.render(&e, pc, t.log.Summary.ID)
-		}
-		if i < open {
-			t.done = append(t.done, e)
-		} else {
-			t.tail = append(t.tail, e)
-		}
+		t.place(p, e, k, pc, known, i < open)
 	}
 	if open == len(pieces) {
 		t.said = now
@@ -300,9 +401,29 @@ func (t *transcript) take(p *presenter, events []conversation.Event, pieces []pi
 	t.open = slices.Clone(pieces[open:])
 }
 
-// answers reports whether a piece is the assistant speaking.
+// place puts an entry where it belongs, rendered if it is not known.
+func (t *transcript) place(p *presenter, e entry, k key, pc *piece, known map[string]*entry, done bool) {
+	e.key = k
+	if old := known[k.id]; old != nil && old.key == k {
+		e.article, e.pending = old.article, old.pending
+	} else {
+		p.render(&e, pc, t.log.Summary.ID, t.folding.view)
+	}
+	if done {
+		t.done = append(t.done, e)
+	} else {
+		t.tail = append(t.tail, e)
+	}
+}
+
+// answers reports whether a piece is the assistant answering. A call is not: it steps aside once it is
+// answered, and could not keep what it said of the model.
 func answers(p *piece) bool {
-	return p.kind == "message" || p.kind == "structured" || p.kind == "speech"
+	switch p.kind {
+	case "message", "structured", "speech", "reasoning":
+		return true
+	}
+	return false
 }
 
 // entries yields all entries, in the order of their first events.
@@ -328,7 +449,8 @@ func (t *transcript) position(n int) conversation.Position {
 
 // goesOn reports whether who read up to a position has what t shows up to there.
 func (t *transcript) goesOn(at conversation.Position) bool {
-	if at.Events > len(t.log.Events) || t.position(at.Events) != at {
+	if at.Events > len(t.log.Events) || t.position(at.Events) != at ||
+		t.folding.view == modelView && compactedSince(t.log.Events, at.Events) {
 		return false
 	}
 	// As long as there was no turn_start, each request opened a turn.
@@ -361,7 +483,7 @@ func (t *transcript) settled(p *presenter) *transcript {
 	next.grown.Store(true) // what is open is shared with t, which may be gone on from as well
 	for e := range next.entries {
 		if e.pending != nil {
-			p.render(e, e.pending, t.log.Summary.ID)
+			p.render(e, e.pending, t.log.Summary.ID, t.folding.view)
 			if e.pending == nil {
 				next.coloured = max(next.coloured+1, time.Now().UnixNano())
 				e.coloured = next.coloured

@@ -83,6 +83,8 @@ func event(e string) jsontext.Value {
 		e = `{"type":"config_delta","delta":` + text + `,` + at + `}`
 	case "inquiry":
 		e = `{"type":"inquiry_request","id":"q","source":{"source":"tool","name":"t"},"question":{"text":"ok?","answer_type":{"type":"boolean"}},` + at + `}`
+	case "answer":
+		e = `{"type":"inquiry_response","id":"q","answer":true,` + at + `}`
 	case "compaction":
 		e = `{"type":"compaction","from_turn":0,"to_turn":0,"reasoning":"strip",` + at + `}`
 	}
@@ -92,7 +94,7 @@ func event(e string) jsontext.Value {
 // lines says of each entry what it is: id, kind, turn ("+" where it opens), who, model, text.
 func lines(t *transcript) []string {
 	texts := map[string]string{}
-	for _, p := range fold(t.folding.seed, t.log) {
+	for _, p := range fold(t.folding.seed, t.log, t.folding.view) {
 		texts[p.id()] = p.rawText()
 	}
 	var out []string
@@ -112,14 +114,14 @@ func lines(t *transcript) []string {
 
 // views are the view models that the entries of t were made of.
 func views(p *presenter, t *transcript) []templates.Entry {
-	pieces := map[string]piece{}
-	for _, pc := range fold(t.folding.seed, t.log) {
-		pieces[pc.id()] = pc
+	byID := map[string]piece{}
+	for _, pc := range fold(t.folding.seed, t.log, t.folding.view) {
+		byID[pc.id()] = pc
 	}
 	var out []templates.Entry
 	for e := range t.entries {
-		pc := pieces[e.key.id]
-		v, _ := p.present(e, &pc, t.log.Summary.ID)
+		pc := byID[e.key.id]
+		v, _ := p.present(e, &pc, t.log.Summary.ID, t.folding.view)
 		out = append(out, v)
 	}
 	return out
@@ -205,7 +207,7 @@ func TestFold(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			p := testPresenter(newRecorder())
-			got := lines(p.transcribe(LogOf(t, "1", test.events)))
+			got := lines(p.transcribe(LogOf(t, "1", test.events), userView))
 			if d := cmp.Diff(test.want, got); d != "" {
 				t.Errorf("entries of %s (-want +got):\n%s", test.events, d)
 			}
@@ -218,7 +220,7 @@ func TestFold(t *testing.T) {
 func TestOrder(t *testing.T) {
 	p := testPresenter(newRecorder())
 	log := LogOf(t, "1", events("turn", "message: ", `{"type":"new"}`, "message:late"))
-	tr := p.transcribe(log)
+	tr := p.transcribe(log, userView)
 	want := []string{"e1 message 1+ Assistant:  late", `e2 unknown 1 Unknown event: {"type":"new"}`}
 	if d := cmp.Diff(want, lines(tr)); d != "" {
 		t.Errorf("entries (-want +got):\n%s", d)
@@ -281,7 +283,7 @@ func TestParts(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			rec := newRecorder()
 			p := testPresenter(rec)
-			tr := p.transcribe(LogOf(t, "1", events(test.event)))
+			tr := p.transcribe(LogOf(t, "1", events(test.event)), userView)
 			rec.calls = nil
 			var captions []string
 			row := ""
@@ -314,7 +316,7 @@ func TestErrorsStartOpen(t *testing.T) {
 	for _, e := range []string{`{"type":"tool_call_response","id":"a","content":"no","is_error":true}`,
 		`{"type":"tool_call_response","id":"a","content":"no","isError":true}`} {
 		p := testPresenter(newRecorder())
-		for _, v := range views(p, p.transcribe(LogOf(t, "1", events(e)))) {
+		for _, v := range views(p, p.transcribe(LogOf(t, "1", events(e)), userView)) {
 			if r := v.Result; !r.IsError || !r.Open {
 				t.Errorf("row of %s = %+v, want an error that starts open", e, *r)
 			}
@@ -337,7 +339,7 @@ func TestNotes(t *testing.T) {
 	} {
 		test.rec.real = markdown.New(markdown.Config{})
 		p := testPresenter(&test.rec)
-		for _, v := range views(p, p.transcribe(LogOf(t, "7", events(test.event)))) {
+		for _, v := range views(p, p.transcribe(LogOf(t, "7", events(test.event)), userView)) {
 			if got := strings.TrimSpace(v.Note + " " + v.Text); got != test.want {
 				t.Errorf("note and text of %s = %q, want %q", test.event, got, test.want)
 			}
@@ -385,7 +387,7 @@ func (p panicking) Markdown(src, prefix string) markdown.Output {
 func TestPanicCostsOneEntry(t *testing.T) {
 	var logged bytes.Buffer
 	p := newPresenter(panicking{newRecorder()}, slog.New(slog.NewTextHandler(&logged, nil)), time.UTC)
-	tr := p.transcribe(LogOf(t, "1", events("turn", "request:fine", "message:boom", "request:fine too")))
+	tr := p.transcribe(LogOf(t, "1", events("turn", "request:fine", "message:boom", "request:fine too")), userView)
 	var got []string
 	for _, v := range views(p, tr) {
 		got = append(got, v.ID+" "+v.Kind)
@@ -404,7 +406,8 @@ func TestPanicCostsOneEntry(t *testing.T) {
 // randomEvent makes one of all kinds, those that end no passage more often than logs do.
 func randomEvent(r *rand.Rand) string {
 	n := r.IntN(1000)
-	kinds := []string{"turn", "request:q", "message:m", "message:m", "message:m", "message: ", "message:", "reasoning:r", "data:1", "call:a",
+	kinds := []string{"turn", "request:q", "message:m", "message:m", "message:m", "message: ", "message:", "reasoning:r", "data:1", "call:a", "call:a", "call:b",
+		"answer",
 		"text:t", "config:{}", "compaction", `{"type":"new"}`, `{"type":"chat_request"}`, "inquiry",
 		`blocks:{"type":"text","text":"s","annotations":{"audience":["user"]}},{"type":"text","text":"t"}`,
 		`config:{"assistant":{"name":"N","model":{"id":"p/m"}}}`}
@@ -418,12 +421,21 @@ func randomEvent(r *rand.Rand) string {
 	return e
 }
 
-// state is all of a transcript that can be compared.
-func state(t *transcript) (entries []entry, rest string) {
+// stateOf is all of a transcript that can be compared.
+func stateOf(t *transcript) (entries []entry, rest string) {
 	for e := range t.entries {
 		entries = append(entries, *e)
 	}
-	return entries, fmt.Sprintf("%d done, said %v, open %+v, turns %d", len(t.done), t.said, t.open, t.folding.turns)
+	return entries, fmt.Sprintf("%d done, said %v, open %s, turns %d, differing %d", len(t.done), t.said, pieces(t.open), t.folding.turns, t.folding.differing)
+}
+
+func pieces(list []piece) string {
+	var out []string
+	for _, p := range list {
+		p.call, p.asked = nil, nil // addresses
+		out = append(out, fmt.Sprintf("%+v", p))
+	}
+	return strings.Join(out, "\n")
 }
 
 var entryOption = cmp.AllowUnexported(entry{}, key{}, piece{}, templates.Article{})
@@ -434,10 +446,11 @@ func TestExtend(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	for range 300 {
+	for i := range 450 {
+		v := []view{userView, rawView, modelView}[i%3]
 		p := testPresenter(newRecorder())
 		var raws []jsontext.Value
-		tr := p.transcribe(logOf("1", nil))
+		tr := p.transcribe(logOf("1", nil), v)
 		for range 1 + r.IntN(12) {
 			appended, earlier := true, raws
 			switch r.IntN(8) {
@@ -465,13 +478,14 @@ func TestExtend(t *testing.T) {
 			if r.IntN(3) == 0 { // somebody else goes on from there too
 				before.extend(p, logOf("1", append(earlier[:len(earlier):len(earlier)], event("message:other"), event("request:other"))))
 			}
-			want := p.transcribe(log)
-			wantEntries, wantRest := state(want)
-			gotEntries, gotRest := state(tr)
+			want := p.transcribe(log, v)
+			wantEntries, wantRest := stateOf(want)
+			gotEntries, gotRest := stateOf(tr)
 			if d := cmp.Diff(wantEntries, gotEntries, entryOption); d != "" || wantRest != gotRest {
-				t.Fatalf("seed %d: extended to %s (-at once +extended):\n%s\nat once:  %s\nextended: %s", seed, raws, d, wantRest, gotRest)
+				t.Fatalf("seed %d: %s extended to %s (-at once +extended):\n%s\nat once:  %s\nextended: %s", seed, v, raws, d, wantRest, gotRest)
 			}
-			if !appended || before.folding.marker.Turns.PerRequest != tr.folding.marker.Turns.PerRequest {
+			if !appended || before.folding.marker.Turns.PerRequest != tr.folding.marker.Turns.PerRequest ||
+				v == modelView && compactedSince(log.Events, len(before.log.Events)) {
 				continue
 			}
 			page := map[string]entry{}
@@ -484,7 +498,7 @@ func TestExtend(t *testing.T) {
 					page[e.key.id] = *e
 				}
 				if d := cmp.Diff(*e, page[e.key.id], entryOption); d != "" {
-					t.Fatalf("seed %d: %s of %s as left at %d (-new +page):\n%s", seed, e.key.id, raws, n, d)
+					t.Fatalf("seed %d: %s %s of %s as left at %d (-new +page):\n%s", seed, v, e.key.id, raws, n, d)
 				}
 			}
 		}
@@ -503,7 +517,7 @@ func TestExtendCost(t *testing.T) {
 		tr = tr.extend(p, LogOf(t, "1", events(list...)))
 		return tr, p.renders.Load() - before
 	}
-	tr := p.transcribe(LogOf(t, "1", events()))
+	tr := p.transcribe(LogOf(t, "1", events()), userView)
 	tr, n := rendered(tr, list...)
 	if n != 200 {
 		t.Errorf("renders of 200 entries = %d, want 200", n)
@@ -532,7 +546,7 @@ func TestSettled(t *testing.T) {
 	rec := newRecorder()
 	rec.pending = true
 	p := testPresenter(rec)
-	tr := p.transcribe(LogOf(t, "1", events("request:a", "message:b")))
+	tr := p.transcribe(LogOf(t, "1", events("request:a", "message:b")), userView)
 	if again := tr.settled(p); again == tr {
 		t.Error("settled() of what waits for colours changed nothing, want it rendered again")
 	}
@@ -561,9 +575,9 @@ func FuzzFold(f *testing.F) {
 		p := testPresenter(newRecorder())
 		raws := []jsontext.Value{a, b, event("message:m"), b, a}
 		n := int(cut) % (len(raws) + 1)
-		tr := p.transcribe(logOf("1", raws[:n])).extend(p, logOf("1", raws))
-		want, _ := state(p.transcribe(logOf("1", raws)))
-		got, _ := state(tr)
+		tr := p.transcribe(logOf("1", raws[:n]), userView).extend(p, logOf("1", raws))
+		want, _ := stateOf(p.transcribe(logOf("1", raws), userView))
+		got, _ := stateOf(tr)
 		if d := cmp.Diff(want, got, entryOption); d != "" {
 			t.Errorf("extended at %d (-at once +extended):\n%s", n, d)
 		}

@@ -13,9 +13,9 @@ type transcripts struct {
 	budget    int64
 
 	mu    sync.Mutex
-	slots map[string]*slot
-	clock int64 // counts reads
-	bytes int64 // of all slots
+	slots map[string]*slot // by id and view
+	clock int64            // counts reads
+	bytes int64            // of all slots
 }
 
 // slot is one conversation's place.
@@ -31,21 +31,22 @@ func newTranscripts(l Library, p *presenter, budget int64) *transcripts {
 	return &transcripts{library: l, presenter: p, budget: budget, slots: map[string]*slot{}}
 }
 
-// read returns the transcript of a conversation as it is now.
-func (t *transcripts) read(ctx context.Context, id string) (*transcript, error) {
+// read returns the transcript of a view of a conversation as it is now.
+func (t *transcripts) read(ctx context.Context, id string, v view) (*transcript, error) {
 	log, err := t.library.Read(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	s := t.slot(id)
+	name := id + "/" + string(v)
+	s := t.slot(name)
 	s.render.Lock()
 	defer s.render.Unlock()
 	if s.transcript == nil {
-		s.transcript = t.presenter.transcribe(log)
+		s.transcript = t.presenter.transcribe(log, v)
 	} else {
 		s.transcript = s.transcript.extend(t.presenter, log).settled(t.presenter)
 	}
-	t.keep(id, s, s.transcript.bytes())
+	t.keep(name, s, s.transcript.bytes())
 	return s.transcript, nil
 }
 
