@@ -217,8 +217,11 @@ func (b *builder) build(pc *piece) *templates.Result {
 		b.notes = append(b.notes, note)
 		b.add("Its JSON", true, b.prose.JSON(pc.event.Raw))
 	case conversation.Broken:
-		b.notes = append(b.notes, "An event of the kind "+named(body.Type, nameLength)+" cannot be read: "+
-			markdown.Visible(body.Problem)+".")
+		what := "An event"
+		if t := named(body.Type, nameLength); t != "" {
+			what += " of the kind " + t
+		}
+		b.notes = append(b.notes, what+" cannot be read: "+markdown.Visible(body.Problem)+".")
 		if b.view == rawView { // elsewhere it is not known whom it was for
 			b.add("Its JSON", true, b.prose.JSON(pc.event.Raw))
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -120,10 +121,10 @@ func eachToken(r io.Reader, yield func(start, end int64)) error {
 // brokenAt is the end of a sentence about a file that stops being JSON, or the error of reading it.
 func brokenAt(err error, after int) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
-		return broken{-1, after}
+		return broken{at: -1, after: after}
 	}
 	if se := (*jsontext.SyntacticError)(nil); errors.As(err, &se) {
-		return broken{se.ByteOffset, after}
+		return broken{at: se.ByteOffset, after: after, deep: strings.Contains(se.Error(), "exceeded max depth")}
 	}
 	return err
 }
@@ -132,12 +133,16 @@ func brokenAt(err error, after int) error {
 type broken struct {
 	at    int64
 	after int
+	deep  bool // it is JSON, but nested more deeply than is read
 }
 
 func (b broken) Error() string {
 	where := fmt.Sprintf("stops being JSON at byte %d", b.at)
-	if b.at < 0 {
+	switch {
+	case b.at < 0:
 		where = "ends in the middle"
+	case b.deep:
+		where = fmt.Sprintf("is nested too deeply at byte %d", b.at)
 	}
 	switch b.after {
 	case 0:

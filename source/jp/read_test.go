@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
 	"serve-web/conversation"
@@ -159,7 +160,7 @@ func TestBrokenLogs(t *testing.T) {
 	for i, c := range []struct{ events, want, problem string }{
 		{pretty(request("q"), "17", `{"type":"later"}`, `{"type":"chat_request"}`, message("m")), "[q](conversation.Unknown)(conversation.Unknown)(conversation.Broken)<m>", ""},
 		{"[\n  " + request("q") + ",\n  " + message("m")[:60], "[q]", "events.json ends in the middle, after 1 event."},
-		{"[\n  " + request("q") + ",\n  {\n    \"a\": oops\n  },\n  " + message("m") + "\n]\n", "[q]", "stops being JSON at byte"},
+		{"[\n  " + request("q") + ",\n  {\n    \"a\": oops\n  },\n  " + message("m") + "\n]\n", "[q](conversation.Broken)<m>", "1 element that is not JSON"},
 		{"\x00\x00\x00", "", "stops being JSON at byte 0, before the first event is complete."},
 		{pretty(request("q")) + pretty(request("r")), "[q]", "goes on after the end of its array"},
 	} {
@@ -605,6 +606,44 @@ func TestWriting(t *testing.T) {
 	for _, s := range sums {
 		if want := s.ID == "17000000001" || s.ID == "17000000002"; s.Writing != want {
 			t.Errorf("List(): Writing of %s = %v, want %v", s.ID, s.Writing, want)
+		}
+	}
+}
+
+// C-10: in JP's layout one damaged element does not hide those behind it.
+func TestDamagedElement(t *testing.T) {
+	deep := strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001)
+	for name, damaged := range map[string]string{
+		"a string without end": "{\n    \"type\": \"chat_request\",\n    \"content\": \"a\n  }",
+		"nesting":              "{\n    \"type\": \"chat_request\",\n    \"content\": " + deep + "\n  }",
+		"bytes":                "{\n    \"type\": \"chat_request\",\n    \xff\xfe\n  }",
+	} {
+		a := newArea(t)
+		events := "[\n  " + strings.Join([]string{request("before"), damaged, request("after")}, ",\n  ") + "\n]\n"
+		dir := filepath.Join(a.workspace, "17000000001")
+		a.put(dir, titled("T"), events)
+		l := a.open()
+		log, err := l.Read(context.Background(), "17000000001")
+		if err != nil || len(log.Events) != 3 {
+			t.Fatalf("%s: Read() = %d events, %v, want 3", name, len(log.Events), err)
+		}
+		if _, ok := log.Events[1].Body.(conversation.Broken); !ok {
+			t.Errorf("%s: the damaged event is a %T, want Broken", name, log.Events[1].Body)
+		}
+		if r, ok := log.Events[2].Body.(conversation.Request); !ok || r.Text != "after" {
+			t.Errorf("%s: the last event is %v, want the request", name, log.Events[2].Body)
+		}
+		for i, e := range log.Events {
+			if !e.Raw.IsValid(jsontext.AllowInvalidUTF8(true)) {
+				t.Errorf("%s: Raw of event %d is no JSON", name, i)
+			}
+		}
+		if !strings.Contains(log.Problem, "1 element") {
+			t.Errorf("%s: Problem = %q, want it to count the element", name, log.Problem)
+		}
+		a.write(filepath.Join(dir, "events.json"), strings.TrimSuffix(events, "\n]\n")+",\n  "+request("more")+"\n]\n")
+		if log, err = l.Read(context.Background(), "17000000001"); err != nil || len(log.Events) != 4 {
+			t.Errorf("%s: after an append Read() = %d events, %v, want 4", name, len(log.Events), err)
 		}
 	}
 }

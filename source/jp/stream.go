@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"serve-web/conversation"
 )
 
@@ -63,7 +65,14 @@ type builder struct {
 	before *stream
 	places map[uint64]int // where before has an element, made when it is needed
 	share  bool           // events keep what was read, which is little but theirs
+	// mend says that an element which is no JSON becomes a broken event at its place; damaged is how
+	// many did.
+	mend    bool
+	damaged int
 }
+
+// errDamaged says that an element is known to be no JSON.
+var errDamaged = errors.New("an element is not JSON")
 
 // add appends the element raw. The error says that it is not JSON.
 func (b *builder) add(raw []byte) error {
@@ -75,11 +84,28 @@ func (b *builder) add(raw []byte) error {
 			raw = bytes.Clone(raw)
 		}
 		w, err := wire(raw)
-		if err != nil {
+		if err != nil && !b.mend {
 			return err
 		}
+		if err != nil {
+			w = raw
+		}
 		e = conversation.Decode(i, w)
+		if err != nil {
+			if _, ok := e.Body.(conversation.Unknown); ok {
+				e.Body = conversation.Broken{Problem: "it is not JSON"}
+			}
+			if e.Raw, err = jsontext.AppendQuote(nil, raw); err != nil {
+				e.Raw, _ = jsontext.AppendQuote(nil, bytes.ToValidUTF8(raw, []byte("\uFFFD")))
+			}
+		}
 		b.work.elements.Add(1)
+	}
+	if e.Raw.Kind() == '"' && raw[0] != '"' { // kept as text, because it is no JSON
+		if !b.mend {
+			return errDamaged
+		}
+		b.damaged++
 	}
 	if r, ok := e.Body.(conversation.Request); ok && b.first == "" {
 		b.first = beginning(r.Text)
@@ -157,15 +183,27 @@ func readWhole(f *os.File, key fileKey, before *stream, seed maphash.Seed, work 
 		}
 	}
 	if err != nil { // not in JP's layout, or not JSON: the tokenizer says where
+		whole, err := tokens(data)
 		b = &builder{seed: seed, work: work, before: before, share: before == nil}
-		spans, err := tokens(data)
-		b.grow(len(spans))
-		for _, s := range spans {
+		if err != nil && len(spans) > len(whole) {
+			// The layout tells where each element ends, whatever is in it: one that is damaged does
+			// not hide those behind it (C-10).
+			b.mend = true
+			whole = spans
+			b.finish(data, spans[len(spans)-1].end)
+		}
+		b.grow(len(whole))
+		for _, s := range whole {
 			if err := b.add(data[s.start:s.end:s.end]); err != nil {
 				return nil, fmt.Errorf("an element cannot be decoded: %w", err)
 			}
 		}
-		if err != nil {
+		switch {
+		case b.damaged == 1:
+			b.problem = "has 1 element that is not JSON or is nested too deeply, which is marked at its place"
+		case b.damaged > 1:
+			b.problem = fmt.Sprintf("has %d elements that are not JSON or are nested too deeply, which are marked at their places", b.damaged)
+		case err != nil:
 			b.problem = err.Error()
 		}
 	}
