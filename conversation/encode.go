@@ -30,8 +30,14 @@ func (e Event) WithContent(blocks []Block) Event {
 		if old.Kind() != '{' {
 			return content
 		}
-		// An envelope keeps its other members: they may say that the call failed.
-		return replaceContent(old, func(jsontext.Value) jsontext.Value { return content })
+		// An envelope keeps its other members: they may say that the call failed. An object that is
+		// none, beside the content that counts, goes.
+		inside := false
+		with := replaceContent(old, func(jsontext.Value) jsontext.Value { inside = true; return content })
+		if !inside {
+			return content
+		}
+		return with
 	})
 	return e
 }

@@ -31,6 +31,8 @@ func TestWithContent(t *testing.T) {
 			`{"type":"tool_call_response","id":"i","content":{"isError":true,"content":[` + a + `],"_meta":{"content":[]}}}`},
 		{"content twice", `{"type":"tool_call_response","content":[` + c + `],"id":"i","content":[` + a + `,` + b + `]}`, []int{0},
 			`{"type":"tool_call_response","content":[` + a + `],"id":"i","content":[` + a + `]}`},
+		{"an object that is no envelope first", `{"type":"tool_call_response","content":{"x":` + c + `},"id":"i","content":[` + a + `,` + b + `]}`, []int{0},
+			`{"type":"tool_call_response","content":[` + a + `],"id":"i","content":[` + a + `]}`},
 		{"escaped name", `{"type":"tool_call_response","id":"i","con\u0074ent":[` + a + `,` + b + `]}`, []int{0},
 			`{"type":"tool_call_response","id":"i","con\u0074ent":[` + a + `]}`},
 	} {

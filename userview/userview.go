@@ -63,7 +63,7 @@ func (m *Marker) Next(e conversation.Event) Mark {
 	case conversation.ConfigDelta, conversation.Compaction, conversation.Unknown:
 		return mark // these do not end a passage
 	case conversation.Broken:
-		if b.Type == "compaction" {
+		if b.Type == "compaction" || b.Type == "config_delta" {
 			return mark
 		}
 	}

@@ -208,6 +208,7 @@ func TestPassages(t *testing.T) {
 		{"R-6 config_delta", log(message, delta, message), []int{0, 1, 0}, []int{0, 0}},
 		{"R-6 compaction", log(message, compact, message), []int{0, 1, 0}, []int{0, 0}},
 		{"R-6 unknown", log(message, unknown, message), []int{0, 1, 0}, []int{0, 0}},
+		{"R-6 C-10 broken config_delta", log(message, `"type":"config_delta","delta":`+strings.Repeat("[", 10_001)+strings.Repeat("]", 10_001), message), []int{0, 1, 0}, []int{0, 0}},
 		{"R-6 C-10 broken compaction", log(message, brokenCmp, message), []int{0, 1, 0}, []int{0, 0}},
 		{"R-4 C-10 broken request", log(message, broken, message), []int{0, 1, 2}, []int{0, 2}},
 	} {
