@@ -11,7 +11,11 @@ import (
 )
 
 // Export is a conversation as a file of its own.
-type Export struct{ ConversationPage }
+type Export struct {
+	ConversationPage
+	// Media are the images, as addresses that hold them, by what the entries call them.
+	Media map[string]string
+}
 
 // Render writes the file.
 func (e Export) Render(ctx context.Context, w io.Writer) error {
@@ -19,8 +23,12 @@ func (e Export) Render(ctx context.Context, w io.Writer) error {
 	if err := e.file().Render(ctx, &b); err != nil {
 		return err
 	}
-	// The icons stand in the file. In text and in the values of attributes there is no bare <.
-	_, err := io.WriteString(w, strings.ReplaceAll(b.String(), `<use href="`+static.URL("icon.svg")+`#`, `<use href="#`))
+	// The icons and images stand in the file. In text and in the values of attributes there is no bare <.
+	swaps := []string{`<use href="` + static.URL("icon.svg") + `#`, `<use href="#`}
+	for name, data := range e.Media {
+		swaps = append(swaps, `<img src="`+name+`"`, `<img src="`+data+`"`)
+	}
+	_, err := strings.NewReplacer(swaps...).WriteString(w, b.String())
 	return err
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,8 +83,6 @@ func parsePrint(args []string) (printOptions, error) {
 		return o, &usageError{fmt.Errorf("--format takes text, markdown, html or json, not %q", o.format)}
 	case fs.Changed("config") && o.format != "text":
 		return o, &usageError{errors.New("--config is for --format text: no other form asks the configuration")}
-	case o.format == "html" && o.view != "" && o.view != "user":
-		return o, &usageError{errors.New("--format html has the user view alone")}
 	case fs.NArg() == 0:
 		return o, &usageError{errors.New("print needs the number of a conversation")}
 	case fs.NArg() > 2:
@@ -164,7 +163,7 @@ func printLog(log *conversation.Log, o printOptions, over []byte, stdout, stderr
 	case "markdown":
 		return print.Markdown(stdout, print.Document{Title: log.Summary.Title, Events: log.Events, View: view, Names: log.Names})
 	case "html":
-		return web.Export(stdout, log, time.Now())
+		return web.Export(stdout, log, cmp.Or(o.view, "user"), time.Now())
 	}
 	p := print.New(print.Config{
 		Out: stdout, Err: stderr,
