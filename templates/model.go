@@ -77,6 +77,10 @@ type ConversationPage struct {
 	When Time
 	// Views are the links between the views.
 	Views []ViewLink
+	// Outline are the turns; it stands on the page only, not in what a stream sends.
+	Outline []Turn
+	// Tools are those that were called.
+	Tools []Tool
 	// Facts are short: "24 events", "3 turns", the model.
 	Facts  []string
 	Labels []string
@@ -84,6 +88,20 @@ type ConversationPage struct {
 	// Problem is a sentence on what could not be read; empty if all could.
 	Problem string
 	Entries []Article
+}
+
+// Turn is a turn in the outline. Words begin its request.
+type Turn struct {
+	Number        int
+	Words         string
+	When          Time
+	Calls, Errors int // of tools
+}
+
+// Tool says how often a tool was called, and failed.
+type Tool struct {
+	Name          string
+	Calls, Errors int
 }
 
 // ViewLink leads to a view of the conversation.
@@ -133,6 +151,8 @@ type Link struct{ URL, Text string }
 
 // Result is the one line that a folded result shows.
 type Result struct {
+	// Word says what stands folded, where that is no result.
+	Word string
 	// First is its first words, Size how much there is: "312 lines, 9.4 kB".
 	First, Size string
 	IsError     bool

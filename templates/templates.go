@@ -91,6 +91,27 @@ func goesOn(e Entry) bool {
 // laid out at once, so that every distance on the page is a true one.
 func isLong(p ConversationPage) bool { return len(p.Entries) > 500 }
 
+// showsCall reports whether the call stands in the body: the row of a result can cut it.
+func showsCall(e Entry) bool {
+	const inRow = 40
+	return e.Call != "" && (e.Result == nil || len(e.Call) > inRow)
+}
+
+// turnWords is what the outline calls a turn.
+func turnWords(t Turn) string {
+	if t.Words == "" {
+		return "Turn " + strconv.Itoa(t.Number)
+	}
+	return t.Words
+}
+
+func times(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
 func turnHeading(e Entry) string {
 	if e.Turns != "" {
 		return "Turns " + e.Turns

@@ -102,6 +102,7 @@ func parseID(s string) (id string, canonical, ok bool) {
 // presentConversation is the page of a transcript, but for the frame.
 func presentConversation(t *transcript, now time.Time) templates.ConversationPage {
 	page := presentHead(t, now)
+	page.Outline = presentOutline(t, now)
 	page.Entries = make([]templates.Article, 0, len(t.done)+len(t.tail))
 	for e := range t.entries {
 		page.Entries = append(page.Entries, presentEntry(e, now))
@@ -113,14 +114,16 @@ func presentConversation(t *transcript, now time.Time) templates.ConversationPag
 func presentHead(t *transcript, now time.Time) templates.ConversationPage {
 	sum := &t.log.Summary
 	title, _ := titleOf(sum)
+	all, tools := presentTools(t)
 	page := templates.ConversationPage{
+		Tools:    tools,
 		ID:       sum.ID,
 		Title:    title,
 		View:     string(t.folding.view),
 		Views:    presentViews(sum.ID, t.folding.view),
 		Position: t.position(len(t.log.Events)).String(),
 		When:     presentTime(activity(sum), now),
-		Facts:    append(presentFacts(t), presentFreshness(t.log.Freshness, now.Location())...),
+		Facts:    append(presentFacts(t, all), presentFreshness(t.log.Freshness, now.Location())...),
 		Labels:   presentLabels(sum.Labels),
 		Marks:    presentMarks(sum, now),
 	}
@@ -148,14 +151,29 @@ func presentEntry(e *entry, now time.Time) templates.Article {
 	return a
 }
 
-func presentFacts(t *transcript) []string {
+func presentFacts(t *transcript, all templates.Tool) []string {
 	facts := []string{count(len(t.log.Events), "event", "events")}
 	if t.folding.turns > 0 {
 		facts = append(facts, count(t.folding.turns, "turn", "turns"))
 	}
-	if model := named(t.folding.names.Model, nameLength); model != "" {
-		facts = append(facts, model)
+	if all.Calls > 0 {
+		what := count(all.Calls, "tool call", "tool calls")
+		if t.folding.view == userView {
+			what = count(all.Calls, "result", "results")
+		}
+		facts = append(facts, what+failedOf(all.Errors))
 	}
+	if d := lasted(t.log.Events); d != "" {
+		facts = append(facts, d)
+	}
+	models := t.models()
+	if model := named(t.folding.names.Model, nameLength); model != "" && len(models) == 0 {
+		models = []string{model}
+	}
+	if len(models) > 3 {
+		models = append(models[:3:3], count(len(models)-3, "more model", "more models"))
+	}
+	facts = append(facts, models...)
 	if n := t.folding.differing; n > 0 {
 		facts = append(facts, count(n, "result tells", "results tell")+" the model something else than the user")
 	}

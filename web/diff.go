@@ -196,3 +196,22 @@ func (b *builder) lines(lines []string) markdown.HTML {
 	}
 	return b.made(b.prose.Plain(strings.Join(lines, "\n")))
 }
+
+// changeOf says which files a diff changes: "main.rs +1 −2, and 3 more files".
+func changeOf(parts []templates.Part) string {
+	var first *templates.Diff
+	files := 0
+	for _, p := range parts {
+		if p.Diff != nil {
+			files++
+			if first == nil {
+				first = p.Diff
+			}
+		}
+	}
+	said := strings.TrimSpace(first.Name + " +" + strconv.Itoa(first.Added) + " −" + strconv.Itoa(first.Removed))
+	if files > 1 {
+		said += ", and " + count(files-1, "more file", "more files")
+	}
+	return said
+}

@@ -181,7 +181,7 @@ func (b *builder) build(pc *piece) *templates.Result {
 	case conversation.Reasoning:
 		text := strings.Join(pc.texts, "")
 		b.markdown("", false, text)
-		return &templates.Result{First: cmp.Or(firstLine(text), "Empty"), Size: sizeOf(text)}
+		return &templates.Result{Word: "reasoning", First: cmp.Or(firstLine(text), "Empty"), Size: sizeOf(text)}
 	case conversation.Structured:
 		b.add("", false, b.prose.JSON(body.Data))
 	case conversation.ToolCall:
@@ -403,6 +403,12 @@ func presentResult(blocks []conversation.Block, parts []templates.Part, isError 
 		}
 		if r.First == "" {
 			r.First = firstLine(text)
+		}
+	}
+	for _, p := range parts {
+		if p.Diff != nil { // its first line says less
+			r.First = changeOf(parts)
+			break
 		}
 	}
 	for i := 0; r.First == "" && i < len(parts); i++ {

@@ -239,7 +239,7 @@ func (b *builder) config(d conversation.ConfigDelta, before conversation.Names) 
 	if len(keys) > 0 {
 		b.add("", false, b.prose.Plain(strings.Join(keys, "\n")))
 	}
-	return &templates.Result{First: strings.Join(said, ", ")}
+	return &templates.Result{Word: "configuration", First: strings.Join(said, ", ")}
 }
 
 // keysOf lists the paths of the values in a configuration.

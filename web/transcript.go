@@ -44,6 +44,10 @@ type entry struct {
 	key     key
 	time    time.Time
 	article templates.Article
+	// sub tells entries of one event apart; a stub shows nothing; gist is for the outline.
+	sub  int
+	stub bool
+	gist gist
 	// pending is what to render once more, because its colours were not there yet; nil if none.
 	pending *piece
 	// coloured is when colours were there that had been missing, in nanoseconds since 1970 and for no
@@ -403,7 +407,7 @@ func (t *transcript) take(p *presenter, events []conversation.Event, pieces []pi
 
 // place puts an entry where it belongs, rendered if it is not known.
 func (t *transcript) place(p *presenter, e entry, k key, pc *piece, known map[string]*entry, done bool) {
-	e.key = k
+	e.key, e.sub, e.stub, e.gist = k, pc.sub, pc.state == answered, gistOf(pc)
 	if old := known[k.id]; old != nil && old.key == k {
 		e.article, e.pending = old.article, old.pending
 	} else {

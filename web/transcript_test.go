@@ -438,7 +438,7 @@ func pieces(list []piece) string {
 	return strings.Join(out, "\n")
 }
 
-var entryOption = cmp.AllowUnexported(entry{}, key{}, piece{}, templates.Article{})
+var entryOption = cmp.AllowUnexported(entry{}, key{}, piece{}, gist{}, templates.Article{})
 
 // TestExtend: a transcript that followed a log, whatever was done to it, is the one that is made of
 // the log at once; and what was touched since a place is all that changed since.
