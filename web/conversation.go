@@ -121,7 +121,7 @@ func presentHead(t *transcript, now time.Time) templates.ConversationPage {
 		Title:    title,
 		View:     string(t.folding.view),
 		Views:    presentViews(sum.ID, t.folding.view),
-		Position: t.position(len(t.log.Events)).String(),
+		Position: t.end().String(),
 		When:     presentTime(activity(sum), now),
 		Facts:    append(presentFacts(t, all), presentFreshness(t.log.Freshness, now.Location())...),
 		Labels:   presentLabels(sum.Labels),

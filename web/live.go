@@ -43,9 +43,6 @@ const batchBytes = 32 << 10
 const (
 	// colourWait is how long a stream waits for colours before it looks for them again.
 	colourWait = 500 * time.Millisecond
-	// colourMemory is for how long colours that came late are given to who may have seen the page
-	// without: a page's first stream comes a moment after it.
-	colourMemory = time.Minute
 	// failedWait is how long what could not be read is left alone, if nobody tells of a change.
 	failedWait = 5 * time.Second
 )
@@ -53,9 +50,9 @@ const (
 // live reads what streams carry. Topics are "<id>/<view>" for a conversation and "list?<query>" for
 // the list.
 //
-// A position is that of the transcript, which the page and each event of a stream carry. Behind a
-// space the stream itself remembers what was last said beside the entries, and behind another one up
-// to when late colours were given; a browser that comes back without is told that again.
+// A position is a place in the transcript, which the page and each event of a stream carry. Behind a
+// space the stream itself remembers what was last said beside the entries; a browser that comes back
+// without is told that again.
 type live struct {
 	server *Server
 	seed   maphash.Seed
@@ -140,25 +137,20 @@ func (l *live) readConversation(ctx context.Context, topic, from string) (sse.Ba
 	if err != nil {
 		return sse.Batch{}, err
 	}
-	said, remembered, again := strings.Cut(from, " ")
-	remembered, mark, _ := strings.Cut(remembered, " ")
-	coloured := time.Now().Add(-colourMemory).UnixNano()
-	if n, err := strconv.ParseInt(mark, 36, 64); again && err == nil {
-		coloured = n
-	}
-	at, ok := conversation.ParsePosition(said)
-	if said != "" && !ok || !t.goesOn(at) {
+	said, remembered, _ := strings.Cut(from, " ")
+	at, ok := parsePlace(said)
+	if !ok || !t.goesOn(at) {
 		// Where the history was edited, nothing that the page has can be relied on.
-		end := t.position(len(t.log.Events)).String()
+		end := t.end().String()
 		return sse.Batch{Events: []sse.Event{{Name: "reset", ID: end}}, Position: end}, nil
 	}
 	now := l.server.now()
-	step := t.since(at.Events, coloured)
-	batch := sse.Batch{More: step.more}
-	end := t.position(step.events).String()
-	if len(step.entries) > 0 || step.events > at.Events {
+	entries, to, more := t.since(at)
+	batch := sse.Batch{More: more}
+	end := to.String()
+	if len(entries) > 0 || end != at.String() {
 		var b bytes.Buffer
-		for _, e := range step.entries {
+		for _, e := range entries {
 			if err := presentEntry(e, now).Render(ctx, &b); err != nil {
 				return sse.Batch{}, fmt.Errorf("rendering an entry: %w", err)
 			}
@@ -172,55 +164,45 @@ func (l *live) readConversation(ctx context.Context, topic, from string) (sse.Ba
 	if key != remembered {
 		batch.Events = append(batch.Events, beside...)
 	}
-	batch.Position = end + " " + key + " " + strconv.FormatInt(step.coloured, 36)
+	batch.Position = end + " " + key
 	if t.waits() {
 		l.later(topic, colourWait)
 	}
 	return batch, nil
 }
 
-// step is what a reader is given at a time, and where it stands then.
-type step struct {
-	entries  []*entry
-	events   int
-	coloured int64
-	more     bool
-}
-
-// since returns what a reader lacks who has the first n events, and of the colours that came late
-// those up to a time: the entries that were coloured since, and those that the events from n on had a
-// say in, in the order in which they were last changed. All entries of one event come together.
-func (t *transcript) since(n int, coloured int64) step {
+// since returns what a reader at a place lacks, where the reader stands then, and whether there is
+// more: first the entries whose colours came late, then those that the events from there on had a say
+// in, in the order in which they were last changed. All entries of one event come together.
+func (t *transcript) since(at place) (entries []*entry, to place, more bool) {
 	var late, fresh []*entry
 	for e := range t.entries {
 		switch {
-		case e.touched >= n:
+		case e.touched >= at.Events:
 			fresh = append(fresh, e)
-		case e.coloured > coloured:
+		case at.lacks && e.coloured > at.since:
 			late = append(late, e)
 		}
 	}
 	slices.SortFunc(late, func(a, b *entry) int { return cmp.Compare(a.coloured, b.coloured) })
 	slices.SortStableFunc(fresh, func(a, b *entry) int { return cmp.Compare(a.touched, b.touched) })
-	s := step{events: n, coloured: coloured, more: true}
 	bytes := 0
 	for _, e := range late {
 		if bytes > batchBytes {
-			return s
+			return entries, at, true
 		}
-		s.entries, s.coloured = append(s.entries, e), e.coloured
+		entries, at.since = append(entries, e), e.coloured
 		bytes += e.bytes()
 	}
-	s.coloured = t.coloured
+	waits := t.waits()
 	for i, e := range fresh {
 		if bytes > batchBytes && (i == 0 || e.touched != fresh[i-1].touched) {
-			return s
+			return entries, place{t.position(at.Events), waits, t.coloured}, true
 		}
-		s.entries, s.events = append(s.entries, e), e.touched+1
+		entries, at.Events = append(entries, e), e.touched+1
 		bytes += e.bytes()
 	}
-	s.events, s.more = len(t.log.Events), false
-	return s
+	return entries, t.end(), false
 }
 
 // status is what a stream says of who writes. Which tools run is not in the user view (V-5).

@@ -22,7 +22,7 @@ import (
 
 const topic = conv + "/user"
 
-var positions = regexp.MustCompile(`^[0-9]+-[0-9a-f]{8}$`)
+var positions = regexp.MustCompile(`^[0-9]+-[0-9a-f]{8}(-[0-9a-z]+)?$`)
 
 func readTopic(t *testing.T, s *web.Server, topic, from string) sse.Batch {
 	t.Helper()
@@ -91,6 +91,10 @@ func TestLivePosition(t *testing.T) {
 		{at(5), "entries head status", []string{"e5"}},
 		{at(6), "head status", nil},
 		{at(6) + " else", "head status", nil},
+		{at(6) + "-1", "reset", nil},                                 // colours were missing before the server began
+		{at(6) + "-zzzzzzzzzzzz", "entries head status", []string{}}, // none are missing now
+		{at(6) + "-", "reset", nil},
+		{at(6) + "-1-1", "reset", nil},
 		{"6-00000000", "reset", nil},
 		{"3-" + at(4)[2:], "reset", nil},
 		{"7-" + at(6)[2:], "reset", nil},
@@ -390,40 +394,53 @@ func TestLiveNames(t *testing.T) {
 	}
 }
 
-// TestLiveColours: code that is too long to be coloured at once arrives plain, and again with its
-// colours: in the stream that gave it plain, and in one that begins after the page.
+// TestLiveColours: what is not coloured at once arrives plain, and again with its colours: in the
+// stream that gave it plain, and in one that begins later for a page that has it plain. A page says in
+// its position that colours are missing; a new server, which cannot know which, makes it begin anew.
 func TestLiveColours(t *testing.T) {
-	code := func(name string) string {
-		return answer("```go\n" + strings.Repeat("func "+name+"(x int) int { return x + 1 }\n", 105) + "```\n")
-	}
+	code := answer("```go\nfunc f() {}\n```\n")
+	log := logWith(t, conv, request("a"), code, request(strings.Repeat("long ", 10_000)), code, request("b"))
 	src := newSource(logWith(t, conv, request("a")))
 	s := newLiveServer(src)
+	show := s.DelayColours()
 	server := listen(t, s)
 	st := open(t, server, "/conversations/"+conv+"/live")
 	st.until("status", func(m message) bool { return m.Event == "status" })
-	src.write(logWith(t, conv, request("a"), code("f"), request("b"), code("g")))
+	src.write(log)
 	page := freshPage(t, s, conv)
-	late := open(t, server, "/conversations/"+conv+"/live?position="+page.position)
-	coloured := func(html string) bool { return strings.Contains(html, `<span class="kd">func</span>`) }
-	for i, st := range []*stream{st, late, nil} {
-		if st == nil { // one that begins when the colours are there, for the page that came before them
+	if want := log.Position().String(); !strings.HasPrefix(page.position, want+"-") {
+		t.Errorf("position of a page that waits for colours = %s, want %s and since when", page.position, want)
+	}
+	early := open(t, server, "/conversations/"+conv+"/live?position="+page.position)
+	if m := early.want("head"); m.ID != "" {
+		t.Errorf("head = %+v", m)
+	}
+	st.until("the plain entries", func(m message) bool { return m.ID == page.position })
+	show()
+	for _, where := range []string{"before", "early", "late"} {
+		st := map[string]*stream{"before": st, "early": early}[where]
+		if st == nil {
 			st = open(t, server, "/conversations/"+conv+"/live?position="+page.position)
 		}
 		got := page.clone()
-		st.until(fmt.Sprintf("colours in stream %d", i), func(m message) bool {
+		st.until("colours in the stream that began "+where, func(m message) bool {
 			if m.Event == "entries" {
 				if err := got.apply(m.Data); err != nil {
 					t.Fatal(err)
 				}
-				if m.ID != page.position {
-					t.Errorf("stream %d: id = %s, want %s", i, m.ID, page.position)
-				}
+				got.position = m.ID
 			}
-			return coloured(got.articles["e1"]) && coloured(got.articles["e3"])
+			return got.position == log.Position().String()
 		})
 		if d := cmp.Diff(freshPage(t, s, conv).String(), got.String()); d != "" {
-			t.Errorf("stream %d (-fresh +followed):\n%s", i, d)
+			t.Errorf("stream that began %s (-fresh +followed):\n%s", where, d)
 		}
+		if !strings.Contains(got.String(), `<span class="kd">func</span>`) {
+			t.Errorf("stream that began %s: no colours", where)
+		}
+	}
+	if b := readTopic(t, newLiveServer(src), topic, page.position); names(b) != "reset" {
+		t.Errorf("with another server = %s, want reset", names(b))
 	}
 }
 

@@ -29,8 +29,9 @@ type transcript struct {
 	// open are the pieces from the open passage on, tail the entries that they make.
 	open []piece
 	tail []entry
-	// coloured is the last of those of the entries.
-	coloured int64
+	// coloured is the last of those of the entries, or born where there is none. It was born when the
+	// first of all that it goes on from was made: nothing is known of colours that were missing before.
+	coloured, born int64
 	// grown says that another transcript goes on from this one, and may have written to the memory
 	// behind its slices.
 	grown *atomic.Bool
@@ -326,6 +327,8 @@ func (p *presenter) transcribe(log *conversation.Log, v view) *transcript {
 
 func (p *presenter) transcribeFrom(log *conversation.Log, v view, known map[string]*entry) *transcript {
 	t := &transcript{log: log, folding: newFolding(p.seed, log, v), said: said{turn: -1, gone: -1}, grown: new(atomic.Bool)}
+	t.born = time.Now().UnixNano()
+	t.coloured = t.born
 	t.take(p, log.Events, nil, known)
 	return t
 }
@@ -441,6 +444,46 @@ func (t *transcript) entries(yield func(*entry) bool) {
 	}
 }
 
+// place is where a reader of a transcript stands.
+type place struct {
+	conversation.Position
+	// lacks says that the reader has entries without colours that were still being made, and those
+	// colours only that there were at since.
+	lacks bool
+	since int64
+}
+
+// String is the position, with a third part if colours are missing: "120-9f3c2a71-dl2k3j4h5g6f".
+func (p place) String() string {
+	s := p.Position.String()
+	if p.lacks {
+		s += "-" + strconv.FormatInt(p.since, 36)
+	}
+	return s
+}
+
+// parsePlace reads what String writes; the empty place is the beginning.
+func parsePlace(s string) (p place, ok bool) {
+	if s == "" {
+		return p, true
+	}
+	if parts := strings.SplitN(s, "-", 3); len(parts) == 3 {
+		var err error
+		if p.since, err = strconv.ParseInt(parts[2], 36, 64); err != nil {
+			return p, false
+		}
+		p.lacks = true
+		s = parts[0] + "-" + parts[1]
+	}
+	p.Position, ok = conversation.ParsePosition(s)
+	return p, ok
+}
+
+// end is where a reader stands who has all of t.
+func (t *transcript) end() place {
+	return place{Position: t.position(len(t.log.Events)), lacks: t.waits(), since: t.coloured}
+}
+
 // position is the place after the first n events of what t shows. Who answers before any event says
 // otherwise is no event, and yet shows in the entries, so that it counts.
 func (t *transcript) position(n int) conversation.Position {
@@ -451,9 +494,9 @@ func (t *transcript) position(n int) conversation.Position {
 	return at
 }
 
-// goesOn reports whether who read up to a position has what t shows up to there.
-func (t *transcript) goesOn(at conversation.Position) bool {
-	if at.Events > len(t.log.Events) || t.position(at.Events) != at ||
+// goesOn reports whether a reader who stands at a place has what t shows up to there.
+func (t *transcript) goesOn(at place) bool {
+	if at.Events > len(t.log.Events) || t.position(at.Events) != at.Position || at.lacks && at.since < t.born ||
 		t.folding.view == modelView && compactedSince(t.log.Events, at.Events) {
 		return false
 	}
