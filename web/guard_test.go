@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -235,6 +237,30 @@ func FuzzParseID(f *testing.F) {
 		}
 		if strings.ContainsAny(s, "/\\.%\x00\r\n") {
 			t.Errorf("ParseID(%q) takes it, want it refused", s)
+		}
+	})
+}
+
+// FuzzHost holds the check of host names against another that knows the few that are right.
+func FuzzHost(f *testing.F) {
+	for _, s := range []string{"127.0.0.1", "localhost:3000", "[::1]:3000", "box.example", "", "evil.test", "localhost.", "[::1", "::1", "127.0.0.1:", "localhost:3000@evil.test", "bo\u212a.example"} {
+		f.Add(s)
+	}
+	s := newServer(newLibrary(), io.Discard)
+	right := regexp.MustCompile(`(?i)^(127\.0\.0\.1|localhost|\[::1\]|box\.example)(:\d+)?$`)
+	f.Fuzz(func(t *testing.T, host string) {
+		want := 403
+		if right.MatchString(host) && !strings.Contains(host, "\u017f") {
+			want = 200
+		}
+		got := ask(s, "GET", "/healthz", "Host", host).StatusCode
+		if _, port, err := net.SplitHostPort(host); err == nil && want == 200 {
+			if n, err := strconv.Atoi(port); err != nil || n > 65535 {
+				want = 403
+			}
+		}
+		if got != want {
+			t.Errorf("Host %q = %d, want %d", host, got, want)
 		}
 	})
 }
