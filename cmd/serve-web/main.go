@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strconv"
 	"strings"
+	"syscall"
 	"unicode"
 )
 
@@ -19,6 +21,7 @@ func main() {
 	args, stdout := commandLine(os.Args, isTerminal(os.Stdin)), os.Stdout
 	if isMode(args, pluginMode) {
 		stdout = protocolOnly()
+		signal.Ignore(syscall.SIGPIPE) // a JP that is gone is an error of writing, not an end without order
 	}
 	os.Exit(status(run(context.Background(), args, os.Stdin, stdout, os.Stderr), os.Stderr))
 }

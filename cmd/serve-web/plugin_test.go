@@ -522,6 +522,64 @@ func testPlugin(t *testing.T, path string) {
 	}
 }
 
+// testOrphan takes both ends of the protocol away, as a JP does that is killed: the plugin ends by
+// itself, and well (P-13).
+func testOrphan(t *testing.T, path string) {
+	plugin := filepath.Join(t.TempDir(), "jp-serve-web")
+	must(t, os.Symlink(path, plugin))
+	cmd := exec.Command(plugin)
+	stdin, err := cmd.StdinPipe()
+	must(t, err)
+	stdout, err := cmd.StdoutPipe()
+	must(t, err)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	must(t, cmd.Start())
+	_, err = io.WriteString(stdin, `{"type":"init","version":1,"workspace":{"root":"/p","storage":"/p/.jp","id":"abc12"},"config":{},"args":["--port=0"]}`+"\n")
+	must(t, err)
+	if b, err := stdout.Read(make([]byte, 1000)); err != nil {
+		t.Errorf("it says %d bytes, %v", b, err)
+	}
+	stdout.Close()
+	stdin.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		if err != nil || stderr.Len() > 0 {
+			t.Errorf("it ends with %v, %q, want well and in silence", err, stderr.String())
+		}
+	case <-time.After(patience):
+		cmd.Process.Kill()
+		t.Error("it does not end")
+	}
+}
+
+// What is wrong with the command line of a host.
+func TestHostFails(t *testing.T) {
+	if code, stdout, stderr := runHere(t, "host", "--help"); code != 0 || stdout != hostHelp || stderr != "" {
+		t.Errorf("host --help = %d, %q, %q", code, stdout, stderr)
+	}
+	dir := workspace(t)
+	for _, tt := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"host"}, 2, "directory"},
+		{[]string{"host", "a", "b", "c"}, 2, "3"},
+		{[]string{"host", "--", "a"}, 2, "0"},
+		{[]string{"host", filepath.Join(dir, "nothing"), dir}, 1, "nothing"},
+		{[]string{"host", filepath.Join(dir, "nothing"), dir, "--", "--help"}, 1, "nothing"},
+		{[]string{"host", "x", t.TempDir()}, 1, "no JP workspace"},
+	} {
+		code, stdout, stderr := runHere(t, tt.args...)
+		if code != tt.code || stdout != "" || !strings.Contains(stderr, tt.want) {
+			t.Errorf("serve-web %q = %d, %q, %q, want %d and a sentence with %q", tt.args, code, stdout, stderr, tt.code, tt.want)
+		}
+	}
+}
+
 // TestManifest builds the program for every system in SERVE_WEB_TARGETS, this one by default, and
 // looks for the manifest as newer hosts do (1.9).
 func TestManifest(t *testing.T) {

@@ -445,6 +445,7 @@ func TestBinary(t *testing.T) {
 	t.Run("signals", func(t *testing.T) { testSignals(t, path) })
 	t.Run("exit status", func(t *testing.T) { testExitStatus(t, path) })
 	t.Run("plugin", func(t *testing.T) { testPlugin(t, path) })
+	t.Run("plugin without its host", func(t *testing.T) { testOrphan(t, path) })
 }
 
 func testSignals(t *testing.T, path string) {
