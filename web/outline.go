@@ -131,12 +131,12 @@ func lasted(events []conversation.Event) string {
 	switch d := last.Sub(first); {
 	case d < time.Minute:
 		return ""
-	case d < 2*time.Hour:
+	case d < time.Hour:
 		return count(int(d/time.Minute), "minute", "minutes")
-	case d < 48*time.Hour:
-		return count(int(d/time.Hour), "hour", "hours")
+	case d < 36*time.Hour:
+		return count(int(d.Round(time.Hour)/time.Hour), "hour", "hours")
 	default:
-		return count(int(d/(24*time.Hour)), "day", "days")
+		return count(int(d.Round(24*time.Hour)/(24*time.Hour)), "day", "days")
 	}
 }
 
