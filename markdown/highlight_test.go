@@ -82,9 +82,58 @@ func TestHighlightCaps(t *testing.T) {
 		if again := c.r.Code(c.src, c.language); out.Pending || strings.Contains(again.HTML.String(), "<span") {
 			t.Errorf("%s: pending %v, want plain for good", c.name, out.Pending)
 		}
-		if got := text(t, out.HTML.String()); got != c.src {
+		if got := text(t, out.HTML.String()); !strings.HasSuffix("\n"+got, "\n"+c.src) {
 			t.Errorf("%s: text changed", c.name)
 		}
+	}
+}
+
+// TestInfo holds that nothing which a fence says is hidden, but the one name of a known language.
+func TestInfo(t *testing.T) {
+	r := markdown.New(markdown.Config{Plain: true})
+	for info, want := range map[string]string{
+		"":                "x\n",
+		"go":              "x\n",
+		"Go":              "x\n",
+		"text":            "x\n",
+		"go hidden words": "go hidden words\nx\n",
+		"go\thidden":      "go\thidden\nx\n",
+		"hidden":          "hidden\nx\n",
+		"main.go":         "main.go\nx\n",
+		"<b>hidden</b>":   "<b>hidden</b>\nx\n",
+		"hidden\xff":      "hidden\ufffd\nx\n",
+	} {
+		if got := text(t, r.Code("x\n", info).HTML.String()); got != want {
+			t.Errorf("Code(x, %q) shows %q, want %q", info, got, want)
+		}
+	}
+}
+
+// TestTabStops holds that what scrolls is a stop for the Tab key, and nothing else.
+func TestTabStops(t *testing.T) {
+	r := markdown.New(markdown.Config{Plain: true})
+	const stop = ` tabindex="0"`
+	for name, c := range map[string]struct {
+		html string
+		want bool
+	}{
+		"code":                {r.Code("x", "go").HTML.String(), true},
+		"JSON":                {r.JSON([]byte("[1]")).HTML.String(), true},
+		"no JSON":             {r.JSON([]byte("[1")).HTML.String(), true},
+		"output":              {r.Plain("x").HTML.String(), true},
+		"output that wraps":   {r.Plain("x").HTML.Wrapped().String(), false},
+		"code where it wraps": {r.Code("x", "go").HTML.Wrapped().String(), true},
+		"a table":             {r.Markdown("|a|\n|-|\n|b|", prefix).HTML.String(), true},
+		"raw HTML":            {r.Markdown("<p>a</p>", prefix).HTML.String(), false},
+		"markdown as it is":   {r.Markdown(strings.Repeat("x", 3<<20), prefix).HTML.String(), false},
+	} {
+		if got := strings.Contains(c.html, stop); got != c.want {
+			t.Errorf("%s: a tab stop is %v, want %v: %.100s", name, got, c.want, c.html)
+		}
+	}
+	said := stop + `<pre class="md-plain" dir="auto" tabindex="0">`
+	if got := text(t, r.Plain(said).HTML.Wrapped().String()); got != said {
+		t.Errorf("Wrapped shows %q, want %q", got, said)
 	}
 }
 

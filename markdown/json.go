@@ -18,7 +18,7 @@ const (
 func (r *Renderer) JSON(src []byte) Output {
 	attrs := ` class="chroma"` + ltr
 	if len(src) > maxInput || !json.Valid(src) {
-		return r.plain(attrs, string(src[:min(len(src), maxInput+1)]))
+		return r.plain(attrs+preCommon, string(src[:min(len(src), maxInput+1)]))
 	}
 	attrs += preCommon
 	var w *builder

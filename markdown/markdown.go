@@ -154,7 +154,7 @@ func (r *Renderer) limited(src string, why limit) Output {
 func (r *Renderer) plain(attrs, src string) Output {
 	src, cut := clip(src)
 	src = normal(src)
-	out := r.pre(attrs+preCommon, func(w *builder) { w.text(src) })
+	out := r.pre(attrs, func(w *builder) { w.text(src) })
 	out.Cut = out.Cut || cut
 	return out
 }
@@ -175,18 +175,29 @@ func (r *Renderer) pre(attrs string, content func(*builder)) Output {
 	return Output{HTML: html, Cut: w.full}
 }
 
-// Code renders source code. It has colours if the language is known by that name and the code is
-// small enough to colour.
-func (r *Renderer) Code(src, language string) Output {
+// Code renders source code. Info is the name of its language, or all that a fence says after its
+// marks. The code has colours if the language is known and it is small enough to colour.
+func (r *Renderer) Code(src, info string) Output {
 	src, cut := clip(src)
 	w := &builder{max: maxHTML}
 	allow := newAllowance()
-	wait := r.codeBlock(w, normal(src), language, &allow)
+	wait := r.fence(w, normal(src), normal(info), &allow)
 	html, ok := r.seal(w.b)
 	if !ok {
 		return r.limited(src, broken)
 	}
 	return Output{HTML: html, Cut: w.full || cut, Pending: wait}
+}
+
+// fence writes a block of code. The information of a fence is shown unless it is only the name of a
+// language that is known, so that nothing can be written there for other readers.
+func (r *Renderer) fence(w *builder, text, info string, allow *allowance) (wait bool) {
+	language, rest, _ := strings.Cut(strings.TrimSpace(info), " ")
+	if strings.TrimSpace(rest) != "" || language != "" && !r.knows(language) {
+		w.element("div", ` class="md-info"`+autoDir, info)
+		w.newline()
+	}
+	return r.codeBlock(w, text, language, allow)
 }
 
 // codeBlock writes a block of code and reports whether colours are still being made for it.

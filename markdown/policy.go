@@ -14,7 +14,8 @@ import (
 const (
 	rel        = ` rel="noopener noreferrer nofollow"`
 	idPattern  = `[A-Za-z][A-Za-z0-9-]*-fn(ref)?-[0-9]+(-[0-9]+)?`
-	preCommon  = ` tabindex="0"`
+	preCommon  = ` tabindex="0"` // of what scrolls; what its style wraps is no stop for the Tab key
+	plainAttrs = ` class="md-plain"` + autoDir
 	ltr        = ` dir="ltr"`
 	autoDir    = ` dir="auto"`
 	maxElement = 400 // deeper elements than this are no page's; browsers flatten from 512 on

@@ -139,7 +139,7 @@ func (p *pass) within(tag, attrs string, n ast.Node) {
 
 // asWritten shows source that markdown would not show: raw HTML, definitions that nothing uses.
 func (p *pass) asWritten(text string) {
-	p.w.start("pre", ` class="md-html"`+autoDir+preCommon)
+	p.w.start("pre", ` class="md-html"`+autoDir)
 	p.w.element("code", "", strings.TrimRight(text, "\n"))
 	p.w.end()
 }
@@ -227,15 +227,9 @@ func (p *pass) table(n *east.Table) {
 	w.end()
 }
 
-// code writes a block of code. The information of a fence is shown unless it only names a language
-// that is known, so that nothing can be written there for other readers.
+// code writes a block of code.
 func (p *pass) code(text, info string) {
-	language, rest, _ := strings.Cut(strings.TrimSpace(info), " ")
-	if strings.TrimSpace(rest) != "" || language != "" && !p.r.knows(language) {
-		p.w.element("div", ` class="md-info"`+autoDir, info)
-		p.w.newline()
-	}
-	if p.r.codeBlock(p.w, text, language, &p.allow) {
+	if p.r.fence(p.w, text, info, &p.allow) {
 		p.wait = true
 	}
 }

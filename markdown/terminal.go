@@ -12,7 +12,7 @@ import (
 // shown, a carriage return is a line break, and a sequence that does not end takes nothing along.
 func (r *Renderer) Plain(src string) Output {
 	src, cut := clip(src)
-	out := r.pre(` class="md-plain"`+autoDir+preCommon, func(w *builder) {
+	out := r.pre(plainAttrs+preCommon, func(w *builder) {
 		t := terminal{w: w, r: r}
 		t.write(strings.TrimPrefix(strings.ToValidUTF8(src, "\ufffd"), bom))
 		t.leave()
