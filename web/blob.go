@@ -57,7 +57,7 @@ func (s *Server) blob(c echo.Context) error {
 	}
 	h.Set(echo.HeaderContentType, media)
 	// It answers a player that asks for a part.
-	http.ServeContent(c.Response(), c.Request(), "", p.time, bytes.NewReader(content))
+	http.ServeContent(pacedWriter{c.Response()}, c.Request(), "", p.time, bytes.NewReader(content))
 	return nil
 }
 

@@ -28,13 +28,15 @@ func pace(c echo.Context) {
 }
 
 // pacedWriter writes an answer piece by piece, each with its own time.
-type pacedWriter struct{ to http.ResponseWriter }
+type pacedWriter struct{ http.ResponseWriter }
+
+func (w pacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w pacedWriter) Write(b []byte) (n int, err error) {
-	control := http.NewResponseController(w.to)
+	control := http.NewResponseController(w.ResponseWriter)
 	for {
 		_ = control.SetWriteDeadline(time.Now().Add(pieceTime))
-		written, err := w.to.Write(b[n:min(len(b), n+pieceBytes)])
+		written, err := w.ResponseWriter.Write(b[n:min(len(b), n+pieceBytes)])
 		if n += written; err != nil || n == len(b) {
 			return n, err
 		}

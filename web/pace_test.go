@@ -40,7 +40,8 @@ func (p pipes) dial() net.Conn {
 // paced serves a long conversation in a bubble, and notes when each request was done.
 func paced(t *testing.T) (p pipes, done <-chan time.Time) {
 	lib := newLibrary(web.LogOf(t, conv, []byte(`[{"type":"chat_request","content":"`+strings.Repeat("words ", 100_000)+`"}`+
-		strings.Repeat(`,{"type":"chat_request","content":"`+strings.Repeat("words ", 5_000)+`"}`, 20)+"]")))
+		strings.Repeat(`,{"type":"chat_request","content":"`+strings.Repeat("words ", 5_000)+`"}`, 20)+
+		`,{"type":"tool_call_response","id":"a","content":[{"type":"resource","resource":{"uri":"x","blob":"`+strings.Repeat("AAAA", 250_000)+`"}}]}]`)))
 	s := newServer(lib, io.Discard).WithoutColours()
 	ended := make(chan time.Time, 100)
 	p = pipes{make(chan net.Conn), make(chan struct{})}
@@ -56,7 +57,8 @@ func paced(t *testing.T) (p pipes, done <-chan time.Time) {
 	return p, ended
 }
 
-var longAnswers = []string{"/conversations/" + conv, "/conversations/" + conv + "/events", "/conversations/" + conv + "/text/e0"}
+var longAnswers = []string{"/conversations/" + conv, "/conversations/" + conv + "/events", "/conversations/" + conv + "/text/e0",
+	"/conversations/" + conv + "/blob/e21/0"}
 
 // TestStalledReader: who takes no bytes of a page is let go of after half a minute.
 func TestStalledReader(t *testing.T) {
