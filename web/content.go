@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"iter"
 	"path"
 	"regexp"
 	"slices"
@@ -15,34 +16,44 @@ import (
 	"serve-web/templates"
 )
 
+const (
+	// lookBytes is the longest text that is looked into; what is longer is shown as it is.
+	lookBytes = 256 << 10
+	// jsonBytes is the longest text that is taken for JSON.
+	jsonBytes = 4 << 20
+)
+
 // content shows text whose kind nobody says: a fence, JSON, a diff, an envelope, else plain text. It
 // is how a tool's output reads in the terminal too (spec/jp.md 4.4), and nothing of it is left out.
 func (b *builder) content(caption string, folded bool, text string) {
-	language, inside, rest, ok := cutFence(text)
-	if !ok {
-		b.unfenced(caption, folded, text, "")
-		return
-	}
-	b.unfenced(caption, folded, inside, language)
-	if strings.TrimSpace(rest) != "" {
-		b.add("", false, b.prose.Plain(rest))
-	}
+	b.wrapped(caption, folded, text, "", true, true)
 }
 
 // unfenced shows text of a language, as whoever wrote it calls it; that may be none.
 func (b *builder) unfenced(caption string, folded bool, text, language string) {
-	switch language {
+	b.wrapped(caption, folded, text, language, false, true)
+}
+
+// wrapped shows text that may stand in a fence, an envelope, or one in the other. Deeper ones are
+// text, so that the cost is in the length alone.
+func (b *builder) wrapped(caption string, folded bool, text, info string, fence, envelope bool) {
+	if fence && len(text) <= lookBytes {
+		if info, inside, rest, ok := cutFence(text); ok {
+			b.wrapped(caption, folded, inside, info, false, envelope)
+			if strings.TrimSpace(rest) != "" {
+				b.add("", false, b.prose.Plain(rest))
+			}
+			return
+		}
+	}
+	switch info {
 	case "", "text", "txt", "json", "diff", "patch", "xml":
 	default:
-		b.add(caption, folded, b.prose.Code(text, language))
+		b.add(caption, folded, b.prose.Code(text, info))
 		return
 	}
 	trimmed := strings.TrimSpace(text)
 	if value, ok := jsonOf(trimmed); ok {
-		if f, ok := readToolError(value); ok {
-			b.toolError(f)
-			return
-		}
 		b.json(caption, folded, value)
 		return
 	}
@@ -50,72 +61,110 @@ func (b *builder) unfenced(caption string, folded bool, text, language string) {
 		b.diff(caption, folded, files)
 		return
 	}
-	if tag, inside, ok := cutEnvelope(trimmed); ok {
+	if tag, inside, ok := cutEnvelope(trimmed); ok && envelope {
 		if strings.HasPrefix(strings.TrimSpace(inside), "<") {
 			b.add(caption, folded, b.prose.Code(text, "xml"))
 			return
 		}
-		b.content(captionOf(caption, tag), folded, strings.Trim(inside, "\r\n"))
+		b.wrapped(joined(caption, tag), folded, strings.Trim(inside, "\r\n"), "", fence, false)
 		return
 	}
+	language := languageOfPath(b.path)
 	switch {
-	case language != "" && language != "text" && language != "txt":
-		b.add(caption, folded, b.prose.Code(text, language))
-	case language == "" && languageOfPath(b.path) != "" && strings.Count(trimmed, "\n") >= 2:
-		b.add(captionOf(caption, path.Base(b.path)), folded, b.prose.Code(text, languageOfPath(b.path)))
+	case info != "" && info != "text" && info != "txt":
+		b.add(caption, folded, b.prose.Code(text, info))
+	case info == "" && isXML(trimmed):
+		b.add(caption, folded, b.prose.Code(text, "xml"))
+	case info == "" && language != "" && strings.Count(trimmed, "\n") >= 2:
+		b.add(joined(caption, named(path.Base(b.path), captionLength)), folded, b.prose.Code(text, language))
 	default:
 		b.add(caption, folded, b.prose.Plain(text))
 	}
 }
 
-var (
-	fenceOpens = regexp.MustCompile("^(`{3,}|~{3,})[ \t]*([^`\\s]*)[^`\n]*\n")
-	fenceLine  = regexp.MustCompile("(?m)^[ \t]*(?:`{3,}|~{3,})[ \t]*\r?$")
-)
-
-// cutFence splits text that begins with a fence: the language, what is inside, what follows. Tools
-// put a fence around what may have fences itself and do not make their own longer, so the last fence
-// that nothing but blanks follows is taken for the end; else the first.
-func cutFence(text string) (language, inside, rest string, ok bool) {
-	text = strings.TrimLeft(text, "\r\n")
-	m := fenceOpens.FindStringSubmatch(text)
-	if m == nil {
-		return "", "", "", false
+// joined is a caption with one more word.
+func joined(caption, word string) string {
+	if caption == "" {
+		return word
 	}
-	marks, body := m[1], text[len(m[0]):]
-	closes := func(at []int) bool {
-		line := strings.TrimSpace(body[at[0]:at[1]])
-		return line[0] == marks[0] && len(line) >= len(marks)
-	}
-	all := fenceLine.FindAllStringIndex(body, -1)
-	if n := len(all); n > 0 && closes(all[n-1]) && strings.TrimSpace(body[all[n-1][1]:]) == "" {
-		return m[2], body[:all[n-1][0]], "", true
-	}
-	for _, at := range all {
-		if closes(at) {
-			return m[2], body[:at[0]], body[at[1]:], true
-		}
-	}
-	return "", "", "", false
+	return caption + ", " + word
 }
 
-var envelopeOpens = regexp.MustCompile(`^<([A-Za-z_][\w.:-]*)(?:\s[^<>]*)?>`)
-
-// cutEnvelope splits text that is one element; its inside need not be well-formed.
-func cutEnvelope(text string) (tag, inside string, ok bool) {
-	if i := strings.Index(text, "?>"); i > 0 && strings.HasPrefix(text, "<?xml") {
-		text = strings.TrimSpace(text[i+2:])
+// cutFence splits text that begins with a fence: what it says after its marks, what is inside, what
+// follows. Tools put a fence around what may have fences itself and do not make their own longer, so
+// the last fence that nothing but blanks follows is taken for the end; else the first.
+func cutFence(text string) (info, inside, rest string, ok bool) {
+	opening, body, ok := strings.Cut(strings.TrimLeft(text, "\r\n"), "\n")
+	marks, info := cutMarks(opening)
+	if !ok || marks == "" || strings.Contains(info, "`") {
+		return "", "", "", false
 	}
+	first, last := -1, -1 // where the fences begin that can close
+	blank := false        // nothing but blanks follows the last
+	for at := 0; at < len(body); {
+		line, _, _ := strings.Cut(body[at:], "\n")
+		closing, after := cutMarks(strings.TrimLeft(line, " \t"))
+		switch {
+		case len(closing) >= len(marks) && closing[0] == marks[0] && after == "":
+			if first < 0 {
+				first = at
+			}
+			last, blank = at, true
+		case strings.TrimSpace(line) != "":
+			blank = false
+		}
+		at += len(line) + 1
+	}
+	if first < 0 {
+		return "", "", "", false
+	}
+	if blank {
+		return info, body[:last], "", true
+	}
+	_, rest, _ = strings.Cut(body[first:], "\n")
+	return info, body[:first], rest, true
+}
+
+// cutMarks splits the line of a fence; marks is empty if it is none.
+func cutMarks(line string) (marks, info string) {
+	n := 0
+	for n < len(line) && line[n] == line[0] && (line[0] == '`' || line[0] == '~') {
+		n++
+	}
+	if n < 3 {
+		return "", ""
+	}
+	return line[:n], strings.TrimSpace(line[n:])
+}
+
+// envelopeOpens matches the tag of an envelope, which its caption can show whole.
+var envelopeOpens = regexp.MustCompile(`^(?:(<\?xml version="[\d.]{1,8}"(?: encoding="[\w-]{1,16}")?\?>)\s*)?<([A-Za-z_][\w.:-]{0,63})>`)
+
+// cutEnvelope splits text that is one element with a short tag and no attributes; its inside need not
+// be well-formed.
+func cutEnvelope(text string) (tag, inside string, ok bool) {
 	m := envelopeOpens.FindStringSubmatch(text)
-	if m == nil || !strings.HasSuffix(text, "</"+m[1]+">") || len(text) < len(m[0])+len(m[1])+3 {
+	if m == nil || len(text) > lookBytes || !strings.HasSuffix(text, "</"+m[2]+">") || len(text) < len(m[0])+len(m[2])+3 {
 		return "", "", false
 	}
-	return m[0], text[len(m[0]) : len(text)-len(m[1])-3], true
+	tag = strings.TrimSpace(m[1] + " <" + m[2] + ">")
+	return tag, text[len(m[0]) : len(text)-len(m[2])-3], true
+}
+
+var xmlOpens = regexp.MustCompile(`^<(?:\?xml\s[^<>]*>\s*<)?([A-Za-z_][\w.:-]{0,63})(?:\s[^<>]*)?>`)
+
+// isXML reports whether text looks like one element.
+func isXML(text string) bool {
+	if len(text) > lookBytes {
+		return false
+	}
+	m := xmlOpens.FindStringSubmatch(text)
+	return m != nil && strings.HasSuffix(text, "</"+m[1]+">")
 }
 
 // jsonOf returns text as JSON if it is one object or array.
 func jsonOf(text string) (jsontext.Value, bool) {
-	if text == "" || text[0] != '{' && text[0] != '[' {
+	if text == "" || text[0] != '{' && text[0] != '[' || len(text) > jsonBytes {
 		return nil, false
 	}
 	v := jsontext.Value(text)
@@ -146,8 +195,8 @@ func readToolError(v jsontext.Value) (toolError, bool) {
 	return toolError{*f.Message, f.Trace, f.Stdout, f.Stderr}, true
 }
 
-func (b *builder) toolError(f toolError) {
-	b.add("", false, b.prose.Plain(f.message))
+func (b *builder) toolError(caption string, folded bool, f toolError) {
+	b.add(caption, folded, b.prose.Plain(f.message))
 	if len(f.trace) > 0 {
 		b.add("Trace", false, b.prose.Plain(strings.Join(f.trace, "\n")))
 	}
@@ -162,101 +211,142 @@ func (b *builder) toolError(f toolError) {
 const (
 	// foldBytes is how long a member of a JSON value is that stands folded.
 	foldBytes = 2000
-	// foldParts is how many parts one JSON value is shown in at most.
+	// foldParts is how many parts one JSON value is shown in at most, foldDepth how deep they are.
 	foldParts = 100
+	foldDepth = 8
 )
 
 // json shows a JSON value. What is long in it stands folded under its name, at each depth.
 func (b *builder) json(caption string, folded bool, v jsontext.Value) {
-	room := foldParts
-	part := b.jsonPart(caption, v, &room)
+	if len(v) > lookBytes {
+		b.add(caption, folded, b.prose.JSON(v))
+		return
+	}
+	if f, ok := readToolError(v); ok {
+		b.toolError(caption, folded, f)
+		return
+	}
+	f := jsonFolding{b: b, room: foldParts}
+	part := f.part(caption, v, nil, 0)
 	part.Folded = folded
 	b.parts = append(b.parts, part)
 }
 
-func (b *builder) jsonPart(caption string, v jsontext.Value, room *int) templates.Part {
-	if len(v) > 2*foldBytes && *room > 0 {
-		if parts, ok := b.jsonParts(v, room); ok {
-			return templates.Part{Caption: caption, Parts: parts}
-		}
-	}
-	*room--
-	return templates.Part{Caption: caption, HTML: b.made(b.prose.JSON(v))}
+// jsonFolding makes parts of one JSON value. Each value is parsed once, for what is shown of it and
+// how much it has; so the cost is at most the length times the depth.
+type jsonFolding struct {
+	b    *builder
+	room int // how many parts there may still be
 }
 
-// jsonParts splits a value into the runs of its short members and its long members; false if it has
-// none that is long.
-func (b *builder) jsonParts(v jsontext.Value, room *int) ([]templates.Part, bool) {
-	names, values := membersOf(v)
-	long := func(value jsontext.Value) bool {
-		return len(value) > foldBytes && (value.Kind() == '{' || value.Kind() == '[')
-	}
-	if !slices.ContainsFunc(values, long) {
-		return nil, false
-	}
-	opens, closes := "{", "}"
-	if v.Kind() == '[' {
-		opens, closes = "[", "]"
-	}
-	var parts []templates.Part
-	var run []string
-	flush := func() {
-		if len(run) > 0 {
-			*room--
-			parts = append(parts, templates.Part{HTML: b.made(b.prose.JSON([]byte(opens + strings.Join(run, ",") + closes)))})
-			run = nil
+// part shows a value; its members, nil if they have not been read, are those that membersOf returns.
+func (f *jsonFolding) part(caption string, v jsontext.Value, members []member, depth int) templates.Part {
+	f.room--
+	if len(v) > 2*foldBytes && f.room > 0 && depth < foldDepth {
+		if members == nil {
+			members = slices.Collect(membersIn(v))
+		}
+		if slices.ContainsFunc(members, member.folds) {
+			return templates.Part{Caption: caption, Parts: f.parts(v, members, depth)}
 		}
 	}
-	for i, value := range values {
-		if long(value) && *room > 0 {
-			flush()
-			name := strconv.Itoa(i)
-			if names != nil {
-				name = named(unquoted(names[i]), nameLength)
-			}
-			part := b.jsonPart(name+": "+extent(value), value, room)
-			part.Folded = true
-			parts = append(parts, part)
+	return templates.Part{Caption: caption, HTML: f.b.made(f.b.prose.JSON(v))}
+}
+
+// parts splits a value into the runs of its short members and its long members.
+func (f *jsonFolding) parts(v jsontext.Value, members []member, depth int) []templates.Part {
+	var parts []templates.Part
+	run := func(members []member) {
+		if len(members) == 0 {
+			return
+		}
+		f.room--
+		text := slices.Concat(v[:1], v[members[0].from:members[len(members)-1].to], jsontext.Value{v[0] + 2}) // "{" + 2 is "}"
+		parts = append(parts, templates.Part{HTML: f.b.made(f.b.prose.JSON(text))})
+	}
+	shown := 0
+	for i, m := range members {
+		if !m.folds() || f.room <= 0 {
 			continue
 		}
-		member := string(value)
-		if names != nil {
-			member = string(names[i]) + ":" + member
+		run(members[shown:i])
+		shown = i + 1
+		name := strconv.Itoa(i)
+		if m.name != nil {
+			name = unquoted(m.name)
 		}
-		run = append(run, member)
+		inner := slices.Collect(membersIn(m.value))
+		part := f.part(name+": "+extent(m.value, len(inner)), m.value, inner, depth+1)
+		part.Folded = true
+		parts = append(parts, part)
 	}
-	flush()
-	return parts, true
+	run(members[shown:])
+	return parts
+}
+
+// member is a member of an object, or an element of an array, which has no name. It is
+// value[from:to] of the value that it is in.
+type member struct {
+	name, value jsontext.Value
+	from, to    int
+}
+
+// folds reports whether a member is long, and has a name that a caption can show as it is written.
+func (m member) folds() bool {
+	if len(m.value) <= foldBytes || m.value.Kind() != '{' && m.value.Kind() != '[' {
+		return false
+	}
+	return m.name == nil || `"`+named(unquoted(m.name), nameLength)+`"` == string(m.name)
+}
+
+// membersIn yields what is in an object or an array, without copying it.
+func membersIn(v jsontext.Value) iter.Seq[member] {
+	return func(yield func(member) bool) {
+		d := jsontext.NewDecoder(bytes.NewBuffer(v), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+		if _, err := d.ReadToken(); err != nil {
+			return
+		}
+		next := func() (at jsontext.Value, from, to int, ok bool) {
+			if k := d.PeekKind(); k == '}' || k == ']' || k == 0 {
+				return nil, 0, 0, false
+			}
+			read, err := d.ReadValue()
+			to = int(d.InputOffset())
+			from = to - len(read)
+			return v[from:to:to], from, to, err == nil
+		}
+		for {
+			var m member
+			var ok bool
+			m.value, m.from, m.to, ok = next()
+			if ok && v.Kind() == '{' {
+				m.name = m.value
+				m.value, _, m.to, ok = next()
+			}
+			if !ok || !yield(m) {
+				return
+			}
+		}
+	}
 }
 
 // membersOf splits an object, or an array, whose names are nil.
 func membersOf(v jsontext.Value) (names, values []jsontext.Value) {
-	d := jsontext.NewDecoder(bytes.NewReader(v), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if _, err := d.ReadToken(); err != nil {
-		return nil, nil
-	}
-	for d.PeekKind() != '}' && d.PeekKind() != ']' && d.PeekKind() != 0 {
-		m, err := d.ReadValue()
-		if err != nil {
-			break
+	for m := range membersIn(v) {
+		if m.name != nil {
+			names = append(names, m.name)
 		}
-		m = m.Clone()
-		if v.Kind() == '{' && len(names) == len(values) {
-			names = append(names, m)
-			continue
-		}
-		values = append(values, m)
+		values = append(values, m.value)
 	}
 	return names, values
 }
 
 // extent says how much is in an object or array: "12 members".
-func extent(v jsontext.Value) string {
-	_, values := membersOf(v)
+func extent(v jsontext.Value, n int) string {
 	if v.Kind() == '[' {
-		return count(len(values), "element", "elements")
+		return count(n, "element", "elements")
 	}
-	return count(len(values), "member", "members")
+	return count(n, "member", "members")
 }
 
 func unquoted(v jsontext.Value) string {

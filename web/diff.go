@@ -1,7 +1,9 @@
 package web
 
 import (
+	"cmp"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,6 +41,14 @@ func readDiff(text string) ([]file, bool) {
 	var head []string
 	chunks := 0
 	at := func() *chunk { f := &files[len(files)-1]; return &f.chunks[len(f.chunks)-1] }
+	begin := func() {
+		name, more := nameOfDiff(head)
+		files, head = append(files, file{name: name}), nil
+		if f := &files[len(files)-1]; len(more) > 0 {
+			f.chunks = append(f.chunks, chunk{place: more})
+			chunks++
+		}
+	}
 	open := func(c chunk) {
 		f := &files[len(files)-1]
 		f.chunks = append(f.chunks, c)
@@ -91,16 +101,15 @@ func readDiff(text string) ([]file, bool) {
 		switch m := hunkOpens.FindStringSubmatch(line); {
 		case m != nil:
 			if len(head) > 0 || len(files) == 0 {
-				files = append(files, file{name: nameOfDiff(head)})
-				head = nil
+				begin()
 			}
 			old, new = linesOf(m[1]), linesOf(m[2])
 			open(chunk{place: []string{line}})
 		case strings.HasPrefix(line, `\`) && len(files) > 0 && len(head) == 0:
 			note(at(), line)
 		case strings.HasPrefix(line, "diff ") && len(head) > 0: // the file before has no lines to show
-			files = append(files, file{name: nameOfDiff(head)})
-			head = []string{line}
+			begin()
+			head = append(head, line)
 		case isDiffHead(line, i+1 < len(lines) && strings.HasPrefix(lines[i+1], "+++ ")):
 			head = append(head, line)
 		default:
@@ -111,9 +120,9 @@ func readDiff(text string) ([]file, bool) {
 		return nil, false
 	}
 	if len(head) > 0 {
-		files = append(files, file{name: nameOfDiff(head)})
+		begin()
 	}
-	return files, true
+	return files, chunks <= diffChunks
 }
 
 // note keeps a remark on the line before it.
@@ -149,31 +158,51 @@ func isDiffHead(line string, named bool) bool {
 	return strings.HasPrefix(line, "--- ") && named
 }
 
-// nameOfDiff is the file that the lines above a hunk name.
-func nameOfDiff(head []string) string {
+// nameOfDiff is the file that the lines above a hunk name, and those of them that say more.
+func nameOfDiff(head []string) (name string, more []string) {
 	var from, to string
-	for _, line := range head {
-		name, _, _ := strings.Cut(strings.TrimSpace(line[min(4, len(line)):]), "\t")
-		switch {
-		case strings.HasPrefix(line, "--- "):
-			from = strings.TrimPrefix(name, "a/")
-		case strings.HasPrefix(line, "+++ "):
-			to = strings.TrimPrefix(name, "b/")
-		case strings.HasPrefix(line, "diff ") && from == "" && to == "":
-			from = strings.TrimPrefix(line, "diff ")
+	for _, prefixes := range [][2]string{{"--- ", "+++ "}, {"rename from ", "rename to "}, {"copy from ", "copy to "}} {
+		for _, line := range head {
+			if after, ok := strings.CutPrefix(line, prefixes[0]); ok {
+				from = pathOfDiff(after, "a/")
+			} else if after, ok := strings.CutPrefix(line, prefixes[1]); ok {
+				to = pathOfDiff(after, "b/")
+			}
+		}
+		if from != "" || to != "" {
+			break
 		}
 	}
+	old, new := from, to
 	switch {
 	case to == "/dev/null":
-		return from + " (deleted)"
+		name, new = from+" (deleted)", from
 	case from == "/dev/null":
-		return to + " (new)"
+		name, old = to+" (new)", to
 	case from != to && from != "" && to != "":
-		return from + " → " + to
-	case to != "":
-		return to
+		name = from + " → " + to
+	default:
+		name = cmp.Or(to, from)
 	}
-	return from
+	known := []string{"--- a/" + from, "--- " + from, "+++ b/" + to, "+++ " + to, "diff --git a/" + old + " b/" + new}
+	for _, line := range head {
+		if after, ok := strings.CutPrefix(line, "diff "); ok && name == "" {
+			name = after
+			known = append(known, line)
+		}
+	}
+	whole := named(name, captionLength) == name
+	for _, line := range head {
+		if !whole || !slices.Contains(known, line) {
+			more = append(more, line)
+		}
+	}
+	return name, more
+}
+
+func pathOfDiff(s, prefix string) string {
+	s, _, _ = strings.Cut(s, "\t")
+	return strings.TrimPrefix(strings.TrimSpace(s), prefix)
 }
 
 // diff shows files of a diff, each with its name and counts.
@@ -194,7 +223,7 @@ func (b *builder) lines(lines []string) markdown.HTML {
 	if len(lines) == 0 {
 		return markdown.HTML{}
 	}
-	return b.made(b.prose.Plain(strings.Join(lines, "\n")))
+	return b.made(b.prose.Plain(strings.Join(lines, "\n"))).Wrapped()
 }
 
 // changeOf says which files a diff changes: "main.rs +1 −2, and 3 more files".
