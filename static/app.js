@@ -630,6 +630,112 @@ function newTranscript(main, entries, announce) {
   };
 }
 
+// newTour takes the reader from turn to turn, keeps the outline at the turn in sight, and a link to
+// another view at the entry in sight.
+function newTour(main, entries) {
+  const help = document.getElementById('keys');
+  const outline = document.getElementById('outline');
+  const marks = 'article[data-kind=speech]:not([hidden]), article:has(> .body .mark.error):not([hidden])';
+  const steps = { j: ['article:has(> h2)', 1], k: ['article:has(> h2)', -1], n: [marks, 1], p: [marks, -1] };
+  const edge = () => parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0;
+  const topOf = (e) => e.getBoundingClientRect().top;
+
+  function step(selector, way) {
+    const all = [...entries.querySelectorAll(selector)];
+    if (way < 0) all.reverse();
+    const next = all.find((e) => way * (topOf(e) - edge()) > 4);
+    if (!next) return;
+    next.tabIndex = -1;
+    next.focus({ preventScroll: true });
+    next.scrollIntoView({ block: 'start', behavior: 'instant' });
+  }
+  addEventListener('keydown', (e) => {
+    if (e.ctrlKey || e.metaKey || e.altKey || e.isComposing || e.target.closest?.('input, textarea, select, [contenteditable]')) return;
+    if (e.key === '?' && help) help.open ? help.close() : help.showModal();
+    else if (steps[e.key] && !help?.open) step(...steps[e.key]);
+    else return;
+    e.preventDefault();
+  });
+
+  // Only what is in every view can be found again in another one.
+  main.addEventListener('click', (e) => {
+    const link = e.target.closest('.views a');
+    if (!link || scrollY < 1) return;
+    const lasting = /^(request|message|structured|speech|result)$/;
+    const seen = [...entries.children].find((a) => lasting.test(a.dataset.kind) && a.getBoundingClientRect().bottom > edge());
+    if (seen) link.hash = seen.id.replace(/(?<=\d)-\d+$/, '');
+  });
+
+  if (!outline) return;
+  let frame;
+  const links = outline.getElementsByTagName('a');
+  function follow() {
+    frame = undefined;
+    const heads = entries.querySelectorAll('article > h2');
+    let low = 0, high = heads.length; // the first heading below the edge
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (topOf(heads[middle]) - edge() > 8) high = middle;
+      else low = middle + 1;
+    }
+    const here = '#' + (heads[Math.max(0, low - 1)]?.id ?? '');
+    for (const a of links) {
+      if ((a.getAttribute('href') === here) === a.hasAttribute('aria-current')) continue;
+      if (!a.toggleAttribute('aria-current')) continue;
+      a.setAttribute('aria-current', 'true');
+      const list = a.closest('ol'), top = topOf(a) - topOf(list);
+      if (top < 0 || top > list.clientHeight - 48) list.scrollTop += top - list.clientHeight / 2;
+    }
+  }
+  const plan = () => (frame ??= requestAnimationFrame(follow));
+  addEventListener('scroll', plan, { passive: true });
+  new MutationObserver((records) => {
+    for (const { addedNodes } of records) {
+      for (const article of addedNodes) {
+        const head = article.querySelector?.(':scope > h2');
+        if (!head || [...links].some((a) => a.hash === '#' + head.id)) continue;
+        const item = outline.querySelector('li').cloneNode(true);
+        const [number, words] = item.querySelectorAll('.size, .first');
+        item.querySelector('a').href = '#' + head.id;
+        number.textContent = article.dataset.turn;
+        words.textContent = article.querySelector('.body').textContent.trim().slice(0, 60) || head.textContent;
+        item.querySelector('.facts').replaceChildren();
+        outline.querySelector('ol').append(item);
+      }
+    }
+    plan();
+  }).observe(entries, { childList: true });
+  plan();
+}
+
+// offerCopies gives what has its raw text at an address a button to copy it.
+function offerCopies(entries) {
+  if (!navigator.clipboard) return;
+  const offer = (root) => {
+    for (const link of root.querySelectorAll('.raw > a:not([download]):only-child')) {
+      const button = document.createElement('button');
+      button.type = 'button';
+      button.textContent = 'Copy';
+      link.after(button);
+    }
+  };
+  entries.addEventListener('toggle', (e) => e.newState === 'open' && offer(e.target), true);
+  offer(entries);
+  entries.addEventListener('click', async (e) => {
+    const button = e.target.closest('.raw > button');
+    if (!button) return;
+    try {
+      const answer = await fetch(button.previousElementSibling.href);
+      if (!answer.ok) throw new Error(answer.status);
+      await navigator.clipboard.writeText(await answer.text());
+      button.textContent = 'Copied';
+    } catch {
+      button.textContent = 'Not copied';
+    }
+    setTimeout(() => (button.textContent = 'Copy'), 2_000);
+  });
+}
+
 // newAnnouncer tells those who listen to the page, briefly and not often.
 function newAnnouncer() {
   const element = document.getElementById('announce');
@@ -746,6 +852,10 @@ function livePage() {
   const topic = transcript && main.dataset.live && `${main.dataset.conversation}/${main.dataset.view}`;
   const list = nav?.dataset.live && 'list?' + new URL(nav.dataset.live, location).search.slice(1);
   let isGone = false;
+  if (transcript) {
+    newTour(main, entries);
+    offerCopies(entries);
+  }
   if (!topic && !list) return;
 
   // The ways to the hub, best first. Locks are missing where a page came over plain HTTP from
@@ -810,7 +920,7 @@ function livePage() {
   async function load() {
     renewed = Date.now();
     try {
-      const answer = await fetch(location.href, { cache: 'no-store' });
+      const answer = await fetch(`${location.pathname}?view=${main.dataset.view}`, { cache: 'no-store' });
       if (answer.status === 404) return end();
       if (!answer.ok) return renew();
       transcript.renew(parse(await answer.text()));

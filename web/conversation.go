@@ -60,6 +60,9 @@ func (s *Server) chooseView(c echo.Context) (view, error) {
 		}
 		return v, nil
 	}
+	if mode := c.Request().Header.Get("Sec-Fetch-Mode"); mode != "" && mode != "navigate" {
+		return v, nil // a script asks, and nobody chose
+	}
 	c.SetCookie(&http.Cookie{Name: viewCookie, Value: string(v), Path: "/conversations", MaxAge: 365 * 24 * 60 * 60,
 		HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	return v, nil
