@@ -216,7 +216,7 @@ func anyEvent(r *rand.Rand) string {
 	case 4:
 		return said(words)
 	case 5:
-		return pick(r, stamped+`"from_the_future"}`, stamped+`"chat_request"}`, `{"type":"compaction","from_turn":0,"to_turn":0,"summary":"s"}`,
+		return pick(r, stamped+`"from_the_future"}`, stamped+`"chat_request"}`, `{"type":"compaction","from_turn":0,"to_turn":0,"summary":{"summary":"s"}}`,
 			`{"type":"config_delta","delta":{"assistant":{"name":"Robin"}}}`)
 	}
 	return message(words)

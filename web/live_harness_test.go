@@ -146,29 +146,35 @@ func toolText(text string) string {
 type shown struct {
 	position string
 	head     string
-	articles map[string]string // by id
+	articles []article
 }
+
+type article struct{ id, html string }
 
 func (s *shown) clone() *shown {
 	c := *s
-	c.articles = map[string]string{}
-	for id, a := range s.articles {
-		c.articles[id] = a
-	}
+	c.articles = slices.Clone(s.articles)
 	return &c
+}
+
+// article returns the markup of an entry, empty if there is none.
+func (s *shown) article(id string) string {
+	if i := s.find(id); i >= 0 {
+		return s.articles[i].html
+	}
+	return ""
+}
+
+func (s *shown) find(id string) int {
+	return slices.IndexFunc(s.articles, func(a article) bool { return a.id == id })
 }
 
 // String is all of it, one article a line, for comparing.
 func (s *shown) String() string {
-	ids := make([]string, 0, len(s.articles))
-	for id := range s.articles {
-		ids = append(ids, id)
-	}
-	slices.SortFunc(ids, compareIDs)
 	b := new(strings.Builder)
 	fmt.Fprintf(b, "%s\n%s\n", s.position, s.head)
-	for _, id := range ids {
-		b.WriteString(s.articles[id] + "\n")
+	for _, a := range s.articles {
+		b.WriteString(a.html + "\n")
 	}
 	return b.String()
 }
@@ -188,8 +194,6 @@ func compareIDs(a, b string) int {
 
 var articleID = regexp.MustCompile(`^<article\s+id="(e[0-9]+(?:-[0-9]+)?)"`)
 
-type article struct{ id, html string }
-
 // cutArticles takes markup apart that is nothing but articles.
 func cutArticles(html string) (out []article, err error) {
 	for html != "" {
@@ -208,16 +212,25 @@ func cutArticles(html string) (out []article, err error) {
 	return out, nil
 }
 
-// apply puts the articles of a message where they belong.
+// apply puts the articles of a message where they belong, as the page's script does: one that is there
+// is replaced, another comes behind those before it.
 func (s *shown) apply(html string) error {
 	all, err := cutArticles(html)
 	for _, a := range all {
-		s.articles[a.id] = a.html
+		if i := s.find(a.id); i >= 0 {
+			s.articles[i] = a
+			continue
+		}
+		i := len(s.articles)
+		for i > 0 && compareIDs(a.id, s.articles[i-1].id) < 0 {
+			i--
+		}
+		s.articles = slices.Insert(s.articles, i, a)
 	}
 	return err
 }
 
-// readPage takes a page apart. Its articles must be in order, each once.
+// readPage takes a page apart. Each article must be there once.
 func readPage(page string) (*shown, error) {
 	between := func(before, after string) string {
 		_, rest, _ := strings.Cut(page, before)
@@ -227,18 +240,18 @@ func readPage(page string) (*shown, error) {
 		}
 		return inner
 	}
-	s := &shown{articles: map[string]string{}}
+	s := &shown{}
 	s.position = between(`data-position="`, `"`)
 	s.head = `<header class="head">` + between(`<header class="head">`, `</header>`) + `</header>`
 	if s.position == "" {
 		return nil, fmt.Errorf("the page has no position")
 	}
 	all, err := cutArticles(strings.TrimSuffix(between(`aria-label="Conversation">`, `<p id="end">`), "</div>"))
-	for i, a := range all {
-		if i > 0 && compareIDs(all[i-1].id, a.id) >= 0 {
-			return nil, fmt.Errorf("the article %s stands before %s", all[i-1].id, a.id)
+	for _, a := range all {
+		if s.find(a.id) >= 0 {
+			return nil, fmt.Errorf("the article %s is there twice", a.id)
 		}
-		s.articles[a.id] = a.html
+		s.articles = append(s.articles, a)
 	}
 	return s, err
 }

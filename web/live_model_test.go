@@ -65,6 +65,7 @@ type tab struct {
 
 func playHistory(t *testing.T, r *rand.Rand) {
 	f := newFiles(t, r)
+	f.view = pick(r, "user", "user", "raw", "model")
 	lib, server := f.open()
 	woken := make(chan struct{}, 1)
 	defer lib.Follow(conv, func() {
@@ -87,7 +88,7 @@ func playHistory(t *testing.T, r *rand.Rand) {
 				continue // it looks elsewhere meanwhile
 			}
 			for deadline := time.Now().Add(patience); ; {
-				catchUp(t, server, &tabs[i], r.IntN(3) > 0)
+				catchUp(t, server, f.view, &tabs[i], r.IntN(3) > 0)
 				got, want := "gone", "gone"
 				if tabs[i].page != nil {
 					got = tabs[i].page.String()
@@ -106,18 +107,18 @@ func playHistory(t *testing.T, r *rand.Rand) {
 					case <-time.After(time.Until(deadline)):
 					}
 				}
-				t.Fatalf("after %s, tab %d (-cold +followed):\n%s", strings.Join(script, ", "), i, cmp.Diff(want, got))
+				t.Fatalf("%s view after %s, tab %d (-cold +followed):\n%s", f.view, strings.Join(script, ", "), i, cmp.Diff(want, got))
 			}
 		}
 	}
 }
 
 // catchUp reads what a tab lacks. A tab that connects anew knows no more than its page.
-func catchUp(t *testing.T, server *web.Server, tb *tab, anew bool) {
+func catchUp(t *testing.T, server *web.Server, view string, tb *tab, anew bool) {
 	t.Helper()
 	load := func() {
 		tb.page = nil
-		if r := ask(server, "GET", "/conversations/"+conv); r.StatusCode == 200 {
+		if r := ask(server, "GET", "/conversations/"+conv+"?view="+view); r.StatusCode == 200 {
 			page, err := readPage(body(t, r))
 			if err != nil {
 				t.Fatal(err)
@@ -135,7 +136,7 @@ func catchUp(t *testing.T, server *web.Server, tb *tab, anew bool) {
 		tb.from = tb.page.position
 	}
 	for n := 0; ; n++ {
-		b, err := server.ReadTopic(context.Background(), topic, tb.from)
+		b, err := server.ReadTopic(context.Background(), conv+"/"+view, tb.from)
 		if err != nil || n > 1000 {
 			t.Fatalf("Read(%q) = %v, at read %d", tb.from, err, n)
 		}
@@ -170,6 +171,7 @@ type files struct {
 	t     *testing.T
 	r     *rand.Rand
 	root  string
+	view  string
 	stamp int // of the last file, in seconds: each is newer than the one before
 
 	silo, archived, removed bool // where it is
@@ -214,7 +216,7 @@ func (f *files) coldPage() *shown {
 	f.t.Helper()
 	lib, s := f.open()
 	defer lib.Close()
-	r := ask(s, "GET", "/conversations/"+conv)
+	r := ask(s, "GET", "/conversations/"+conv+"?view="+f.view)
 	if f.removed {
 		if r.StatusCode != 404 {
 			f.t.Fatalf("page of what was removed = %d", r.StatusCode)
@@ -324,6 +326,12 @@ func (f *files) response(content string) string {
 	return fmt.Sprintf(`{"timestamp":"2020-07-01 10:00:02.0","type":"tool_call_response","id":"t%d","content":%s,"is_error":%v}`, f.r.IntN(3), content, f.r.IntN(4) == 0)
 }
 
+func (f *files) compaction() string {
+	from := f.r.IntN(3)
+	return fmt.Sprintf(`{"type":"compaction","from_turn":%d,"to_turn":%d,%s}`, from, from+f.r.IntN(4), pick(f.r, `"summary":{"summary":"short"}`, `"reasoning":"strip"`,
+		`"tool_calls":{"policy":"omit"}`, `"tool_calls":{"policy":"strip","request":true,"response":true}`, `"tool_calls":{"policy":"unheard"}`))
+}
+
 // event is any event that a log may have, and some that it may not.
 func (f *files) event() string {
 	coded := func(s string) string { return quoted(base64.StdEncoding.EncodeToString([]byte(s))) }
@@ -350,7 +358,9 @@ func (f *files) event() string {
 	case 13:
 		return `{"type":"config_delta","delta":{"assistant":{"name":` + quoted(pick(f.r, "Robin", "Sam", "")) + `,"model":{"id":{"provider":"p","name":` + quoted(pick(f.r, "one", "two")) + `}}}}}`
 	case 14:
-		return `{"type":"compaction","from_turn":0,"to_turn":1,"summary":"short"}`
+		return pick(f.r, f.compaction(),
+			`{"type":"inquiry_request","id":"q","source":{"source":"assistant"},"question":{"text":"Which?","answer_type":"text"}}`,
+			`{"type":"inquiry_response","id":"q","answer":"this"}`)
 	default:
 		return pick(f.r, `{"type":"from_the_future","x":"<b>"}`, `7`, `"text"`, `null`, `{}`, `{"type":"chat_request"}`, `{"type":"tool_call_response","id":7}`, `{"type":"chat_response","message":{}}`)
 	}
@@ -421,7 +431,7 @@ func (f *files) edit() string {
 		f.elements = slices.Delete(f.elements, i, i+1)
 	case 12:
 		name = "compact"
-		f.elements = append(f.elements, `{"type":"compaction","from_turn":0,"to_turn":0,"summary":"short"}`)
+		f.elements = append(f.elements, f.compaction())
 	case 13:
 		name = "turn"
 		f.elements = append(f.elements, `{"type":"turn_start"}`, f.event())

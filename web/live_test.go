@@ -69,7 +69,7 @@ func readAll(t *testing.T, s *web.Server, topic string, page *shown, from string
 	return false
 }
 
-func emptyPage() *shown { return &shown{articles: map[string]string{}} }
+func emptyPage() *shown { return &shown{} }
 
 // TestLivePosition: what a stream says first depends on the position alone.
 func TestLivePosition(t *testing.T) {
@@ -118,8 +118,8 @@ func TestLivePosition(t *testing.T) {
 				t.Error(err)
 			}
 			for _, id := range test.ids {
-				if page.articles[id] != fresh.articles[id] || fresh.articles[id] == "" {
-					t.Errorf("Read from %q: %s = %q, want %q", test.from, id, page.articles[id], fresh.articles[id])
+				if page.article(id) != fresh.article(id) || fresh.article(id) == "" {
+					t.Errorf("Read from %q: %s = %q, want %q", test.from, id, page.article(id), fresh.article(id))
 				}
 			}
 			if len(page.articles) != len(test.ids) {
