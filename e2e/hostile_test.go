@@ -154,16 +154,16 @@ func openHostile(t *testing.T, s *server, policy bool) *tab {
 	return p
 }
 
+// shapeOf says what a page is made of around its entries.
+const shapeOf = `[document.body, document.getElementById('transcript')].map(e => [...e.children].map(e => e.tagName + (e.id ? '#' + e.id : '')).join(' ')).join(' | ')`
+
 // judgeTranscript looks at what payloads made of a page: the entries around each, and whatever could
 // run, load, cover or send.
-const judgeTranscript = `async count => {
+const judgeTranscript = `async ([count, plain]) => {
 	const bad = [], entries = document.getElementById('entries');
 	const say = (what, e) => { if (bad.length < 20) bad.push(what + ': ' + (e?.outerHTML ?? e ?? '').slice(0, 300)) };
-	const shape = e => e.tagName + (e.id ? '#' + e.id : '');
-	const frame = [...document.body.children].map(shape).join(' ');
-	if (frame !== 'A HEADER#bar NAV#conversations MAIN#transcript') say('the page is', frame);
-	const main = [...document.getElementById('transcript').children].map(shape).join(' ');
-	if (main !== 'HEADER DIV#entries P#end A#unread') say('the transcript is', main);
+	const shape = ` + shapeOf + `;
+	if (shape !== plain) say('the page is made of', shape);
 	for (const e of entries.children) if (e.tagName !== 'ARTICLE' || !/^e\d+(-\d+)?$/.test(e.id)) say('among the entries', e);
 	for (const e of document.querySelectorAll('article')) if (e.parentNode !== entries) say('an entry elsewhere', e);
 	const seen = [];
@@ -180,9 +180,10 @@ const judgeTranscript = `async count => {
 	document.querySelectorAll('#entries details').forEach(d => { d.open = true });
 	const never = 'script, style, link, meta, base, iframe, frame, object, embed, applet, portal, img, picture, video, audio, source, track, svg:not(.icon), math, form, button, select, textarea, template, dialog, marquee, input:not([type="checkbox"][disabled])';
 	for (const e of entries.querySelectorAll(never)) say('an element', e);
-	for (const e of entries.querySelectorAll('.text *, .caption, .first, .who, .model, .note')) {
+	for (const e of document.querySelectorAll('#transcript :is(script, style, iframe, object, embed, form)')) say('an element', e);
+	for (const e of document.querySelectorAll('#transcript *')) {
 		for (const { name } of e.attributes) if (/^on|^style$|^srcdoc$|^ping$|^name$|^form|^is$|^slot$|^part$|^popover|^contenteditable$|^autofocus$|^accesskey$/.test(name)) say('an attribute', e);
-		if (e.className && !e.closest('.chroma') && !['static', 'relative'].includes(getComputedStyle(e).position)) say('not in its place', e);
+		if (e.className && e.closest('.text, .caption, .first, .who, .model, .note') && !e.closest('.chroma') && !['static', 'relative'].includes(getComputedStyle(e).position)) say('not in its place', e);
 	}
 	for (const e of entries.querySelectorAll('a')) {
 		const inside = e.getAttribute('href')?.startsWith('#');
@@ -194,10 +195,10 @@ const judgeTranscript = `async count => {
 	return bad;
 }`
 
-// judge fails the test for what is wrong with the transcript.
-func (p *tab) judge(name string, sentinels int) {
+// judge fails the test for what is wrong with the transcript. The page around it is as plain.
+func (p *tab) judge(name string, sentinels int, plain any) {
 	p.t.Helper()
-	found, err := p.Evaluate(judgeTranscript, sentinels)
+	found, err := p.Evaluate(judgeTranscript, []any{sentinels, plain})
 	p.want(err)
 	for _, f := range found.([]any) {
 		p.t.Errorf("%s: %v", name, f)
@@ -208,6 +209,7 @@ func (p *tab) judge(name string, sentinels int) {
 // it, when only what was made of the payloads protects.
 func TestHostilePages(t *testing.T) {
 	needBrowser(t)
+	t.Parallel()
 	const each = 60
 	dir := t.TempDir()
 	all := payloads(t)
@@ -226,23 +228,30 @@ func TestHostilePages(t *testing.T) {
 		writeConversation(t, dir, id, object{"title": fmt.Sprintf("Payloads %d", n), "archived_at": nil}, events)
 		pages = append(pages, page{"/conversations/" + id, len(some) + 1})
 	}
+	writeConversation(t, dir, "17829900000", object{"title": "Plain"}, []object{sentinel(0), sentinel(1)})
 	s := serve(t, dir)
 	var served []string
 	for _, page := range pages {
-		_, body := s.answer(page.path)
-		served = append(served, body)
+		for _, view := range []string{"user", "model", "raw"} {
+			_, body := s.answer(page.path + "?view=" + view)
+			served = append(served, body)
+		}
 	}
 	secondJudge(t, served)
-	for _, policy := range []bool{true, false} {
-		t.Run(fmt.Sprintf("policy %v", policy), func(t *testing.T) {
+	// The raw view shows all that the others do, and more.
+	for view, policy := range map[string]bool{"user": true, "raw": false} {
+		t.Run(fmt.Sprintf("%s view, policy %v", view, policy), func(t *testing.T) {
+			t.Parallel()
 			p := openHostile(t, s, policy)
+			p.to("/conversations/17829900000?view=" + view)
+			plain := p.eval(shapeOf)
 			for _, page := range pages {
-				p.to(page.path)
-				p.judge(page.path, page.sentinels)
+				p.to(page.path + "?view=" + view)
+				p.judge(page.path, page.sentinels, plain)
 			}
 		})
 	}
-	t.Run("addresses", func(t *testing.T) { testHostileAddresses(t, s, all) })
+	testHostileAddresses(t, s, all)
 }
 
 // testHostileAddresses asks for payloads as if they were conversations: the answers are the same
@@ -349,6 +358,7 @@ func untilClosed(s string) string {
 // in one without.
 func TestHostileLive(t *testing.T) {
 	needBrowser(t)
+	t.Parallel()
 	const each = 160
 	dir := t.TempDir()
 	const id = "17829000000"
@@ -357,9 +367,11 @@ func TestHostileLive(t *testing.T) {
 	writeConversation(t, dir, id, title, events)
 	s := serve(t, dir)
 	tabs := map[string]*tab{"policy": openHostile(t, s, true), "no policy": openHostile(t, s, false)}
-	for _, p := range tabs {
+	plain := map[string]any{}
+	for name, p := range tabs {
 		p.to("/conversations/" + id)
 		p.visible("#live") // the stream is open
+		plain[name] = p.eval(shapeOf)
 	}
 	all := payloads(t)
 	for n := 0; n < len(all); n += each {
@@ -377,7 +389,7 @@ func TestHostileLive(t *testing.T) {
 		}
 	}
 	for name, p := range tabs {
-		p.judge(name, len(all)+1)
+		p.judge(name, len(all)+1, plain[name])
 	}
 }
 
@@ -385,6 +397,7 @@ func TestHostileLive(t *testing.T) {
 // filter, which comes back in the page. Whatever it is, the page is made of the same pieces.
 func TestHostileNames(t *testing.T) {
 	needBrowser(t)
+	t.Parallel()
 	const each = 150 // every page lists them all
 	plain := payload{ID: "a plain word", Text: "☃"}
 	all := payloads(t)
@@ -447,6 +460,7 @@ func testHostileNames(t *testing.T, some []payload) {
 // being loaded. What it cannot stop is a refresh, which leads elsewhere without a script.
 func TestHostilePolicy(t *testing.T) {
 	needBrowser(t)
+	t.Parallel()
 	dir := t.TempDir()
 	writeConversation(t, dir, "17829000000", object{"title": "Plain"}, []object{sentinel(0)})
 	real := serve(t, dir)
