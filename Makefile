@@ -68,7 +68,7 @@ lint: node_modules/.package-lock.json
 
 # What is released: the program is built for each, and must hold JP's manifest.
 targets:
-	SERVE_WEB_TARGETS='linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64' $(GO) test -count=1 -run '^TestManifest$$' ./cmd/serve-web
+	SERVE_WEB_TARGETS='linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64' $(GO) test -count=1 -timeout 30m -run '^TestManifest$$' ./cmd/serve-web
 
 # A finding fails. That the database cannot be reached is said, and passes.
 vulnerabilities:
