@@ -498,6 +498,8 @@ func (c *client) follow(ctx context.Context) {
 			c.show(func() { v.page = nil })
 		}
 		return
+	case 499, 503: // the server is stopping
+		return
 	default:
 		c.t.Errorf("GET %s = %d", target, res.StatusCode)
 		return

@@ -212,7 +212,7 @@ func anyEvent(r *rand.Rand) string {
 	case 2:
 		return thinking(words)
 	case 3:
-		return result(strings.Repeat(words+"\n", 1+r.IntN(40)))
+		return result(strings.Repeat(words+"\n", 1+r.IntN(8))) // more code than this may stay plain on a slow machine
 	case 4:
 		return said(words)
 	case 5:
