@@ -36,7 +36,7 @@ func (l *Library) List(ctx context.Context) ([]conversation.Summary, error) {
 			for ctx.Err() == nil {
 				end := int(next.Add(step))
 				for i := end - step; i < min(end, len(entries)); i++ {
-					out[i], found[i] = l.listOne(entries[i], places[ids[i]], &s)
+					out[i], found[i] = l.listOne(ctx, entries[i], places[ids[i]], &s)
 				}
 				if end >= len(entries) {
 					return
@@ -66,7 +66,14 @@ func (l *Library) List(ctx context.Context) ([]conversation.Summary, error) {
 }
 
 // listOne returns a conversation's summary. It reports false if it is gone.
-func (l *Library) listOne(e *entry, places []place, s *scanner) (conversation.Summary, bool) {
+func (l *Library) listOne(ctx context.Context, e *entry, places []place, s *scanner) (conversation.Summary, bool) {
+	if k := e.kept.Load(); k != nil {
+		if st, ok := l.disk.look(places); ok && st != k.of {
+			// It is read on for who reads it too, which costs what is new; a scan costs the whole file,
+			// and holds that reader up. What the reading fails at, the scan meets again.
+			_, _ = l.Read(ctx, e.id)
+		}
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for range 3 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -375,6 +376,30 @@ func TestListWork(t *testing.T) {
 	}
 	if got := l.Work(); got.FilesRead != first.FilesRead+2 || got.Walks != first.Walks {
 		t.Errorf("the third List() did %+v, want two files more than %+v", got, first)
+	}
+}
+
+// A list reads a conversation on that somebody reads, as they do, and does not scan all of it.
+func TestListReadsOn(t *testing.T) {
+	a := newArea(t)
+	dir := filepath.Join(a.workspace, "17000000001-t")
+	elements := slices.Repeat([]string{message(strings.Repeat("word ", 200))}, 1000)
+	a.put(dir, titled("T"), pretty(elements...))
+	a.at(a.workspace, 1)
+	l := a.open()
+	read(t, l, "17000000001")
+	was := l.Work()
+	a.write(filepath.Join(dir, "events.json"), pretty(append(elements, message("new"))...))
+	if got := list(t, l)["17000000001"].Events; got != 1001 {
+		t.Errorf("List() counts %d events, want 1001", got)
+	}
+	listed := l.Work()
+	if bytes, decoded := listed.BytesRead-was.BytesRead, listed.Elements-was.Elements; bytes > 64<<10 || decoded != 1 {
+		t.Errorf("List() read %d bytes and decoded %d elements, want at most 64 KB and 1", bytes, decoded)
+	}
+	read(t, l, "17000000001")
+	if got := l.Work(); got != listed {
+		t.Errorf("Read() behind List() did %+v, want %+v as before", got, listed)
 	}
 }
 
