@@ -43,6 +43,8 @@ const batchBytes = 32 << 10
 const (
 	// colourWait is how long a stream waits for colours before it looks for them again.
 	colourWait = 500 * time.Millisecond
+	// listWait is how long what changed may have to wait for a list to say so.
+	listWait = 500 * time.Millisecond
 	// failedWait is how long what could not be read is left alone, if nobody tells of a change.
 	failedWait = 5 * time.Second
 )
@@ -79,7 +81,8 @@ func (l *live) watch(topic string, on bool) {
 	}
 	wake := func() { l.hub.Wake(topic) }
 	if strings.HasPrefix(topic, listTopic) {
-		l.stops[topic] = l.server.follower.FollowList(wake)
+		// A run that appends again and again must not have a long list made anew each time.
+		l.stops[topic] = l.server.follower.FollowList(func() { l.later(topic, listWait) })
 		return
 	}
 	id, _, _ := strings.Cut(topic, "/")
