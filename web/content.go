@@ -17,20 +17,37 @@ import (
 )
 
 const (
-	// lookBytes is the longest text that is looked into; what is longer is shown as it is.
+	// lookBytes is the longest text that is looked into, jsonBytes the longest that is taken for JSON;
+	// what is longer is shown as it is. All texts of an entry together are looked into as far as the
+	// longest.
 	lookBytes = 256 << 10
-	// jsonBytes is the longest text that is taken for JSON.
-	jsonBytes = 4 << 20
+	jsonBytes = 1 << 20
+	// infoBytes is the longest information of a fence.
+	infoBytes = 200
 )
+
+// looks reports whether there is room to look into a text, and takes it.
+func (b *builder) looks(text string) bool {
+	b.looked += len(text)
+	return b.looked <= jsonBytes
+}
 
 // content shows text whose kind nobody says: a fence, JSON, a diff, an envelope, else plain text. It
 // is how a tool's output reads in the terminal too (spec/jp.md 4.4), and nothing of it is left out.
 func (b *builder) content(caption string, folded bool, text string) {
+	if !b.looks(text) {
+		b.add(caption, folded, b.prose.Plain(text))
+		return
+	}
 	b.wrapped(caption, folded, text, "", true, true)
 }
 
 // unfenced shows text of a language, as whoever wrote it calls it; that may be none.
 func (b *builder) unfenced(caption string, folded bool, text, language string) {
+	if !b.looks(text) {
+		b.add(caption, folded, b.prose.Code(text, language))
+		return
+	}
 	b.wrapped(caption, folded, text, language, false, true)
 }
 
@@ -53,11 +70,16 @@ func (b *builder) wrapped(caption string, folded bool, text, info string, fence,
 		return
 	}
 	trimmed := strings.TrimSpace(text)
+	if f, ok := toolErrorOf(trimmed); ok {
+		b.toolError(caption, folded, f)
+		return
+	}
 	if value, ok := jsonOf(trimmed); ok {
 		b.json(caption, folded, value)
 		return
 	}
-	if files, ok := readDiff(text); ok {
+	if files, chunks, ok := readDiff(text); ok && b.looked+chunks*chunkCost <= jsonBytes {
+		b.looked += chunks * chunkCost
 		b.diff(caption, folded, files)
 		return
 	}
@@ -96,7 +118,7 @@ func joined(caption, word string) string {
 func cutFence(text string) (info, inside, rest string, ok bool) {
 	opening, body, ok := strings.Cut(strings.TrimLeft(text, "\r\n"), "\n")
 	marks, info := cutMarks(opening)
-	if !ok || marks == "" || strings.Contains(info, "`") {
+	if !ok || marks == "" || strings.Contains(info, "`") || len(info) > infoBytes {
 		return "", "", "", false
 	}
 	first, last := -1, -1 // where the fences begin that can close
@@ -137,13 +159,16 @@ func cutMarks(line string) (marks, info string) {
 	return line[:n], strings.TrimSpace(line[n:])
 }
 
+// tagBytes is how much of a text the tag is looked for in that it begins with.
+const tagBytes = 4 << 10
+
 // envelopeOpens matches the tag of an envelope, which its caption can show whole.
 var envelopeOpens = regexp.MustCompile(`^(?:(<\?xml version="[\d.]{1,8}"(?: encoding="[\w-]{1,16}")?\?>)\s*)?<([A-Za-z_][\w.:-]{0,63})>`)
 
 // cutEnvelope splits text that is one element with a short tag and no attributes; its inside need not
 // be well-formed.
 func cutEnvelope(text string) (tag, inside string, ok bool) {
-	m := envelopeOpens.FindStringSubmatch(text)
+	m := envelopeOpens.FindStringSubmatch(text[:min(len(text), tagBytes)])
 	if m == nil || len(text) > lookBytes || !strings.HasSuffix(text, "</"+m[2]+">") || len(text) < len(m[0])+len(m[2])+3 {
 		return "", "", false
 	}
@@ -155,11 +180,8 @@ var xmlOpens = regexp.MustCompile(`^<(?:\?xml\s[^<>]*>\s*<)?([A-Za-z_][\w.:-]{0,
 
 // isXML reports whether text looks like one element.
 func isXML(text string) bool {
-	if len(text) > lookBytes {
-		return false
-	}
-	m := xmlOpens.FindStringSubmatch(text)
-	return m != nil && strings.HasSuffix(text, "</"+m[1]+">")
+	m := xmlOpens.FindStringSubmatch(text[:min(len(text), tagBytes)])
+	return m != nil && len(text) <= lookBytes && strings.HasSuffix(text, "</"+m[1]+">")
 }
 
 // jsonOf returns text as JSON if it is one object or array.
@@ -178,9 +200,13 @@ type toolError struct {
 	stdout, stderr string
 }
 
-// readToolError reads v if it has that form and nothing else, so that nothing of it is left out.
-func readToolError(v jsontext.Value) (toolError, bool) {
-	if v.Kind() != '{' || !bytes.Contains(v, []byte(`"message"`)) {
+// toolErrorOf reads text if it has that form and nothing else, so that nothing of it is left out.
+func toolErrorOf(text string) (toolError, bool) {
+	if len(text) > lookBytes/4 || !strings.Contains(text, `"message"`) {
+		return toolError{}, false
+	}
+	v, ok := jsonOf(strings.TrimSpace(text))
+	if !ok {
 		return toolError{}, false
 	}
 	var f struct {
@@ -222,66 +248,57 @@ func (b *builder) json(caption string, folded bool, v jsontext.Value) {
 		b.add(caption, folded, b.prose.JSON(v))
 		return
 	}
-	if f, ok := readToolError(v); ok {
-		b.toolError(caption, folded, f)
-		return
-	}
 	f := jsonFolding{b: b, room: foldParts}
-	part := f.part(caption, v, nil, 0)
-	part.Folded = folded
+	part, _ := f.part(v, 0)
+	part.Caption, part.Folded = caption, folded
 	b.parts = append(b.parts, part)
 }
 
-// jsonFolding makes parts of one JSON value. Each value is parsed once, for what is shown of it and
-// how much it has; so the cost is at most the length times the depth.
+// jsonFolding makes parts of one JSON value. What is folded is read once for each value that it is
+// in, so the cost is at most the length times the depth.
 type jsonFolding struct {
 	b    *builder
 	room int // how many parts there may still be
 }
 
-// part shows a value; its members, nil if they have not been read, are those that membersOf returns.
-func (f *jsonFolding) part(caption string, v jsontext.Value, members []member, depth int) templates.Part {
+// part shows a value as the runs of its short members and its long members, and counts them.
+func (f *jsonFolding) part(v jsontext.Value, depth int) (p templates.Part, n int) {
 	f.room--
-	if len(v) > 2*foldBytes && f.room > 0 && depth < foldDepth {
-		if members == nil {
-			members = slices.Collect(membersIn(v))
-		}
-		if slices.ContainsFunc(members, member.folds) {
-			return templates.Part{Caption: caption, Parts: f.parts(v, members, depth)}
-		}
-	}
-	return templates.Part{Caption: caption, HTML: f.b.made(f.b.prose.JSON(v))}
-}
-
-// parts splits a value into the runs of its short members and its long members.
-func (f *jsonFolding) parts(v jsontext.Value, members []member, depth int) []templates.Part {
-	var parts []templates.Part
-	run := func(members []member) {
-		if len(members) == 0 {
+	from, to := -1, -1 // the run of short members
+	run := func() {
+		if from < 0 {
 			return
 		}
 		f.room--
-		text := slices.Concat(v[:1], v[members[0].from:members[len(members)-1].to], jsontext.Value{v[0] + 2}) // "{" + 2 is "}"
-		parts = append(parts, templates.Part{HTML: f.b.made(f.b.prose.JSON(text))})
+		text := slices.Concat(v[:1], v[from:to], jsontext.Value{v[0] + 2}) // what closes "{" is two behind it, and so with "["
+		p.Parts = append(p.Parts, templates.Part{HTML: f.b.made(f.b.prose.JSON(text))})
+		from = -1
 	}
-	shown := 0
-	for i, m := range members {
-		if !m.folds() || f.room <= 0 {
+	folds := len(v) > 2*foldBytes && depth < foldDepth
+	for m := range membersIn(v) {
+		n++
+		if !folds || f.room <= 0 || !m.folds() {
+			if from < 0 {
+				from = m.from
+			}
+			to = m.to
 			continue
 		}
-		run(members[shown:i])
-		shown = i + 1
-		name := strconv.Itoa(i)
+		run()
+		name := strconv.Itoa(n - 1)
 		if m.name != nil {
 			name = unquoted(m.name)
 		}
-		inner := slices.Collect(membersIn(m.value))
-		part := f.part(name+": "+extent(m.value, len(inner)), m.value, inner, depth+1)
-		part.Folded = true
-		parts = append(parts, part)
+		inner, size := f.part(m.value, depth+1)
+		inner.Caption, inner.Folded = name+": "+extent(m.value, size), true
+		p.Parts = append(p.Parts, inner)
 	}
-	run(members[shown:])
-	return parts
+	if p.Parts == nil {
+		p.HTML = f.b.made(f.b.prose.JSON(v))
+	} else {
+		run()
+	}
+	return p, n
 }
 
 // member is a member of an object, or an element of an array, which has no name. It is

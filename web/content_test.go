@@ -182,7 +182,7 @@ func FuzzContent(f *testing.F) {
 		if len(b.parts) == 0 {
 			t.Errorf("content(%q) has no parts", text)
 		}
-		files, ok := readDiff(text)
+		files, _, ok := readDiff(text)
 		if !ok {
 			return
 		}

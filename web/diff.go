@@ -23,39 +23,41 @@ type file struct {
 type chunk struct{ place, same, old, new []string }
 
 const (
-	// diffBytes and diffChunks bound what is laid out; what is more stays coloured text.
-	diffBytes  = 256 << 10
+	// diffChunks is how many files and chunks of a diff are laid out; what has more stays coloured text.
 	diffChunks = 400
+	// chunkCost is what one of them costs, in bytes of text.
+	chunkCost = 500
 )
 
 var hunkOpens = regexp.MustCompile(`^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@`)
 
-// readDiff reads a unified diff, of one or more files. It reports false for whatever is not one from
-// the beginning to the end, so that nothing of a text is left out.
-func readDiff(text string) ([]file, bool) {
-	if len(text) > diffBytes || !strings.Contains(text, "@@ -") {
-		return nil, false
+// readDiff reads a unified diff, of one or more files; size counts them and their chunks. It reports
+// false for whatever is not one from the beginning to the end, so that nothing of a text is left out.
+func readDiff(text string) (files []file, size int, ok bool) {
+	if len(text) > lookBytes || !strings.Contains(text, "@@ -") {
+		return nil, 0, false
 	}
-	var files []file
 	var old, new int // lines that the hunk still has
 	var head []string
-	chunks := 0
 	at := func() *chunk { f := &files[len(files)-1]; return &f.chunks[len(f.chunks)-1] }
-	begin := func() {
-		name, more := nameOfDiff(head)
-		files, head = append(files, file{name: name}), nil
-		if f := &files[len(files)-1]; len(more) > 0 {
-			f.chunks = append(f.chunks, chunk{place: more})
-			chunks++
-		}
-	}
 	open := func(c chunk) {
 		f := &files[len(files)-1]
 		f.chunks = append(f.chunks, c)
-		chunks++
+		size++
+	}
+	begin := func() {
+		name, more := nameOfDiff(head)
+		files, head = append(files, file{name: name}), nil
+		size++
+		if len(more) > 0 {
+			open(chunk{place: more})
+		}
 	}
 	lines := strings.Split(strings.TrimRight(strings.TrimLeft(text, "\r\n"), "\r\n"), "\n")
 	for i, line := range lines {
+		if size > diffChunks {
+			return nil, 0, false
+		}
 		line = strings.TrimSuffix(line, "\r")
 		if old > 0 || new > 0 {
 			mark := byte(' ')
@@ -91,10 +93,10 @@ func readDiff(text string) ([]file, bool) {
 			case '\\': // "\ No newline at end of file"
 				note(c, line)
 			default:
-				return nil, false
+				return nil, 0, false
 			}
-			if old < 0 || new < 0 || chunks > diffChunks {
-				return nil, false
+			if old < 0 || new < 0 {
+				return nil, 0, false
 			}
 			continue
 		}
@@ -113,16 +115,16 @@ func readDiff(text string) ([]file, bool) {
 		case isDiffHead(line, i+1 < len(lines) && strings.HasPrefix(lines[i+1], "+++ ")):
 			head = append(head, line)
 		default:
-			return nil, false
+			return nil, 0, false
 		}
 	}
 	if old > 0 || new > 0 || len(files) == 0 {
-		return nil, false
+		return nil, 0, false
 	}
 	if len(head) > 0 {
 		begin()
 	}
-	return files, chunks <= diffChunks
+	return files, size, size <= diffChunks
 }
 
 // note keeps a remark on the line before it.

@@ -111,7 +111,7 @@ func (p *presenter) present(e *entry, pc *piece, id string, v view) (view templa
 	if pc.turns != "" {
 		view.Turns = pc.turns
 	}
-	b := builder{prose: p.prose, id: e.key.id, base: "/conversations/" + id, query: v.query(), view: v, speaks: pc.kind == "speech", alone: p.alone}
+	b := builder{prose: newRation(p.prose), id: e.key.id, base: "/conversations/" + id, query: v.query(), view: v, speaks: pc.kind == "speech", alone: p.alone}
 	if err := guarded(func() error { view.Result = b.build(pc); return nil }); err != nil {
 		p.log.Error("entry not rendered", "entry", e.key.id, "error", err)
 		view.Kind = "broken"
@@ -158,6 +158,7 @@ type builder struct {
 	alone  bool   // there is no server to ask for bytes
 	line   string // of a call
 	blocks int    // that were seen
+	looked int    // bytes that were looked into
 	parts  []templates.Part
 	notes  []string // sentences
 	// pending and cut are true, and limited says why, where they are so of any part.
@@ -215,7 +216,9 @@ func (b *builder) build(pc *piece) *templates.Result {
 			note = "The log has an event of a kind that is not known: " + t + "."
 		}
 		b.notes = append(b.notes, note)
-		b.add("Its JSON", true, b.prose.JSON(pc.event.Raw))
+		if b.view == rawView { // it is in no other (V-7)
+			b.add("Its JSON", true, b.prose.JSON(pc.event.Raw))
+		}
 	case conversation.Broken:
 		what := "An event"
 		if t := named(body.Type, nameLength); t != "" {
@@ -230,6 +233,10 @@ func (b *builder) build(pc *piece) *templates.Result {
 }
 
 func (b *builder) add(caption string, folded bool, out markdown.Output) {
+	if caption == "" && out.Cut && out.HTML.IsZero() { // there is no room for anything of it
+		b.made(out)
+		return
+	}
 	b.parts = append(b.parts, templates.Part{Caption: caption, HTML: b.made(out), Folded: folded})
 }
 
@@ -238,6 +245,9 @@ func (b *builder) made(out markdown.Output) markdown.HTML {
 	b.pending = b.pending || out.Pending
 	b.cut = b.cut || out.Cut
 	b.limited = cmp.Or(b.limited, out.Limited)
+	if b.speaks {
+		return out.HTML.Wrapped()
+	}
 	return out.HTML
 }
 
@@ -336,9 +346,6 @@ func (b *builder) resource(r conversation.Resource, n int) {
 	}
 	b.text(caption, folded, *r.Text, r.MIMEType)
 }
-
-// caption adds a part that only says what is there.
-func (b *builder) caption(words ...string) { b.add(captionOf(words...), false, markdown.Output{}) }
 
 // captionOf joins untrusted words, those that are empty left out.
 func captionOf(words ...string) string {
@@ -453,11 +460,10 @@ var frames = regexp.MustCompile("^(?:[\\[\\]{}()]+,?|(?:`{3,}|~{3,})[^`]*|<\\?xm
 // firstLine returns the first line of text that says something, without what only a terminal reads;
 // "" if text has nothing to show. Of a tool's own account of an error it is the message's.
 func firstLine(text string) string {
-	if value, ok := jsonOf(strings.TrimSpace(text)); ok {
-		if e, ok := readToolError(value); ok && strings.TrimSpace(e.message) != "" {
-			text = e.message
-		}
+	if e, ok := toolErrorOf(text); ok && strings.TrimSpace(e.message) != "" {
+		text = e.message
 	}
+	text = text[:min(len(text), 300*firstLength)] // what says something later than that is not the beginning
 	frame := ""
 	for text != "" {
 		line := text

@@ -1,11 +1,15 @@
 package web
 
 import (
+	"hash/maphash"
 	"net/http"
+	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"serve-web/conversation"
+	"serve-web/userview"
 )
 
 // text answers with what an entry says, as it stands in the log: all of it, where the page shows a
@@ -35,12 +39,46 @@ func (s *Server) piece(c echo.Context) (id string, p *piece, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	name := c.Param("entry")
-	pieces := fold(s.transcripts.presenter.seed, log, v)
-	for i := range pieces {
-		if p := &pieces[i]; !p.hidden() && p.state != answered && p.id() == name {
-			return id, p, nil
-		}
+	p, ok = pieceOf(s.transcripts.presenter.seed, log, v, c.Param("entry"))
+	if !ok {
+		return "", nil, errNoEntry
 	}
-	return "", nil, errNoEntry
+	return id, p, nil
+}
+
+// pieceOf finds the entry of a name in a view of a log. What an event shows by itself is made of that
+// event alone; only passages, calls and the model view need the whole log. An event that is not
+// understood is in the raw view alone: elsewhere it is not known whom it was for.
+func pieceOf(seed maphash.Seed, log *conversation.Log, v view, name string) (*piece, bool) {
+	number, _, _ := strings.Cut(strings.TrimPrefix(name, "e"), "-")
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 0 || n >= len(log.Events) {
+		return nil, false
+	}
+	var pieces []piece
+	switch e := log.Events[n]; e.Body.(type) {
+	case conversation.Request, conversation.Structured, conversation.ToolResponse, conversation.Unknown, conversation.Broken:
+		if v == modelView {
+			pieces = fold(seed, log, v)
+			break
+		}
+		ok := true
+		if v == userView {
+			e, ok = userview.UserEvent(e)
+		}
+		if ok {
+			f := folding{seed: seed, view: v}
+			pieces = f.add(nil, f.piece(e, userview.Mark{}), e)
+		}
+	default:
+		pieces = fold(seed, log, v)
+	}
+	for i := range pieces {
+		p := &pieces[i]
+		if p.id() != name || p.hidden() || p.state == answered {
+			continue
+		}
+		return p, v == rawView || p.kind != "unknown" && p.kind != "broken"
+	}
+	return nil, false
 }

@@ -1,0 +1,71 @@
+package web
+
+import (
+	"strings"
+
+	"serve-web/markdown"
+)
+
+const (
+	// entryRoom is what all texts of an entry together may cost, in bytes of markup: about as much as
+	// the largest single text does.
+	entryRoom = 4_000_000
+	// What a call, and a tag in its markup, cost beside their bytes.
+	callCost, tagCost = 200, 50
+)
+
+// ration is a prose for the texts of one entry. Each may have as much as there is left; what there is
+// no room for is cut, as the end of a long text is.
+type ration struct {
+	prose prose
+	room  int
+}
+
+func newRation(p prose) *ration { return &ration{p, entryRoom} }
+
+// fits returns the part of src that may still be looked at, and whether that is not all.
+func (r *ration) fits(src string) (string, bool) {
+	if n := 2 * max(r.room, 0); len(src) > n {
+		return strings.ToValidUTF8(src[:n], ""), true
+	}
+	return src, false
+}
+
+// spent accounts for what was made of a text.
+func (r *ration) spent(src int, cut bool, out markdown.Output) markdown.Output {
+	html := out.HTML.String()
+	r.room -= callCost + src/2 + len(html) + tagCost*strings.Count(html, "<")
+	out.Cut = out.Cut || cut
+	return out
+}
+
+func (r *ration) Markdown(src, idPrefix string) markdown.Output {
+	text, cut := r.fits(src)
+	if cut { // not what a part of it happens to mean
+		return r.Plain(src)
+	}
+	return r.spent(len(text), false, r.prose.Markdown(text, idPrefix))
+}
+
+func (r *ration) Code(src, info string) markdown.Output {
+	text, cut := r.fits(src)
+	if text == "" && cut {
+		return markdown.Output{Cut: true}
+	}
+	return r.spent(len(text), cut, r.prose.Code(text, info))
+}
+
+func (r *ration) JSON(src []byte) markdown.Output {
+	if len(src) > 2*max(r.room, 0) {
+		return r.Plain(string(src))
+	}
+	return r.spent(len(src), false, r.prose.JSON(src))
+}
+
+func (r *ration) Plain(src string) markdown.Output {
+	text, cut := r.fits(src)
+	if text == "" && cut {
+		return markdown.Output{Cut: true}
+	}
+	return r.spent(len(text), cut, r.prose.Plain(text))
+}
