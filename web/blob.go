@@ -2,11 +2,8 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
-	"image"
-	"image/gif"
-	"image/jpeg"
-	"image/png"
 	"io"
 	"net/http"
 	"strconv"
@@ -19,9 +16,8 @@ import (
 )
 
 const (
-	// mediaBytes is the largest image or sound that a page shows, mediaPixels the largest image.
-	mediaBytes  = 16 << 20
-	mediaPixels = 64 << 20
+	// mediaBytes is the largest image or sound that a page shows.
+	mediaBytes = 16 << 20
 	// sniffBytes is how much of a file says what it is.
 	sniffBytes = 512
 )
@@ -51,7 +47,7 @@ func (s *Server) blob(c echo.Context) error {
 	h := c.Response().Header()
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox")
 	media := sniff(content[:min(len(content), sniffBytes)])
-	if media == "" || len(content) > mediaBytes {
+	if _, _, ok := fits(media, bytes.NewReader(content), int64(len(content))); !ok {
 		media = "application/octet-stream"
 		h.Set("Content-Disposition", "attachment; filename="+strconv.Quote(id+"-"+p.id()+"-"+strconv.Itoa(n)+".bin"))
 	}
@@ -107,35 +103,19 @@ func (b *builder) media(caption, encoded string, n int) {
 		part.Caption = captionOf("File", caption)
 	case !whole || encoded == "":
 		part.Caption = captionOf("File", caption, "not readable")
-	case decodedLen(encoded) > mediaBytes || media == "":
-		part.Caption, part.Download = captionOf("File", caption), address
-	case strings.HasPrefix(media, "audio/"):
-		part.Caption, part.Audio = captionOf("Sound", caption), address
 	default:
-		size, ok := dimensions(media, encoded)
-		if !ok || int64(size.Width)*int64(size.Height) > mediaPixels {
-			part.Caption, part.Download = captionOf("Image", caption), address
-			break
+		content := base64.NewDecoder(base64.StdEncoding, strings.NewReader(encoded))
+		width, height, ok := fits(media, content, decodedLen(encoded))
+		kind, _, _ := strings.Cut(media, "/")
+		part.Caption = captionOf(cmp.Or(map[string]string{"audio": "Sound", "image": "Image"}[kind], "File"), caption)
+		switch {
+		case !ok:
+			part.Download = address
+		case kind == "audio":
+			part.Audio = address
+		default:
+			part.Image = &templates.Image{URL: address, Width: width, Height: height}
 		}
-		part.Caption = captionOf("Image", caption)
-		part.Image = &templates.Image{URL: address, Width: size.Width, Height: size.Height}
 	}
 	b.parts = append(b.parts, part)
-}
-
-// dimensions reads how large an image is, so that a page can keep its place; zero where only a
-// browser knows. It reports false for an image that is damaged.
-func dimensions(media, encoded string) (image.Config, bool) {
-	r := base64.NewDecoder(base64.StdEncoding, strings.NewReader(encoded))
-	var c image.Config
-	var err error
-	switch media {
-	case "image/png":
-		c, err = png.DecodeConfig(r)
-	case "image/jpeg":
-		c, err = jpeg.DecodeConfig(r)
-	case "image/gif":
-		c, err = gif.DecodeConfig(r)
-	}
-	return c, err == nil
 }

@@ -126,6 +126,11 @@ func TestPathGivesTheLanguage(t *testing.T) {
 // pixel is a GIF of one pixel.
 const pixel = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 
+// avif is an AVIF of four pixels.
+const avif = "AAAAIGZ0eXBhdmlmAAAAAGF2aWZtaWYxbWlhZk1BMUIAAADybWV0YQAAAAAAAAAoaGRscgAAAAAAAAAAcGljdAAAAAAAAAAAAAAAAGxpYmF2aWYAAAAADnBpdG0AAAAAAAEA" +
+	"AAAeaWxvYwAAAABEAAABAAEAAAABAAABGgAAAB0AAAAoaWluZgAAAAAAAQAAABppbmZlAgAAAAABAABhdjAxQ29sb3IAAAAAamlwcnAAAABLaXBjbwAAABRpc3BlAAAAAAAAAAIAAAAC" +
+	"AAAAEHBpeGkAAAAAAwgICAAAAAxhdjFDgQ0MAAAAABNjb2xybmNseAACAAIAAYAAAAAXaXBtYQAAAAAAAAABAAEEAQKDBAAAACVtZGF0EgAKCBgANogQEAwgMg8f8D///8WfhwB8+ErK42A="
+
 func TestMedia(t *testing.T) {
 	encode := base64.StdEncoding.EncodeToString
 	for _, test := range []struct{ name, data, want string }{
@@ -133,6 +138,18 @@ func TestMedia(t *testing.T) {
 		{"SVG", encode([]byte("<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>")), "Image, said image /c/blob/e1/0 0×0"},
 		{"a sound", encode([]byte("RIFF....WAVEfmt ")), "Sound, said audio /c/blob/e1/0"},
 		{"a picture by name only", encode([]byte("<html>")), "File, said download /c/blob/e1/0"},
+		{"SVG too large to show", encode([]byte("<svg>" + strings.Repeat(" ", svgBytes))), "Image, said download /c/blob/e1/0"},
+		{"WebP", "UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA", "Image, said image /c/blob/e1/0 1×1"},
+		{"WebP without loss", "UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==", "Image, said image /c/blob/e1/0 1×1"},
+		{"WebP with more", "UklGRkoAAABXRUJQVlA4WAoAAAAQAAAAAAAAAAAAQUxQSAwAAAARBxAR/Q9ERP8DAABWUDggGAAAABQBAJ0BKgEAAQAAAP4AAA3AAP7mtQAAAA==", "Image, said image /c/blob/e1/0 1×1"},
+		{"WebP too large to show", encode([]byte("RIFF....WEBPVP8X....\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff")), "Image, said download /c/blob/e1/0"},
+		{"WebP cut off", encode([]byte("RIFF....WEBPVP8X")), "Image, said download /c/blob/e1/0"},
+		{"WebP of no kind", encode([]byte("RIFF....WEBPXXXX" + strings.Repeat("x", 30))), "Image, said download /c/blob/e1/0"},
+		{"AVIF", avif, "Image, said image /c/blob/e1/0 2×2"},
+		{"AVIF too large to show", encode([]byte("\x00\x00\x00\x1cftypavif....ispe\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff")), "Image, said download /c/blob/e1/0"},
+		{"AVIF without a size", encode([]byte("\x00\x00\x00\x1cftypavif")), "Image, said download /c/blob/e1/0"},
+		{"a picture after very much else", encode([]byte("\xff\xd8" + strings.Repeat("\xff\xe0\xff\xff"+strings.Repeat("x", 0xfffd), 40))), "Image, said download /c/blob/e1/0"},
+		{"a sound too long", encode([]byte("OggS" + strings.Repeat("x", mediaBytes))), "Sound, said download /c/blob/e1/0"},
 		{"a picture cut off", encode([]byte("\x89PNG\r\n\x1a\n")), "Image, said download /c/blob/e1/0"},
 		{"a picture too large to show", encode([]byte("GIF89a\xff\xff\xff\xff\x00\x00\x00")), "Image, said download /c/blob/e1/0"},
 		{"no base64", "<svg>", "File, said, not readable"},
