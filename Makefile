@@ -77,8 +77,8 @@ vulnerabilities:
 		echo 'The database of vulnerabilities could not be reached: nothing was checked.' >&2; code=0;; \
 	esac; exit $$code
 
-bench: ## run the benchmarks and print what they report: ratios where they have some
-	@$(GO) test -run '^$$' -bench . -benchmem ./... | awk -f .ci/bench.awk
+bench: ## measure: one table of ratios and their goals, in about eight minutes (docs/performance.md)
+	@.ci/bench
 
 fuzz: ## fuzz every fuzz target for FUZZTIME each (20s)
 	@set -eu; for package in $$($(GO) list ./...); do \
