@@ -123,6 +123,8 @@ type Entry struct {
 	OpensTurn bool
 	// Who speaks: the author or "You", the assistant's name or "Assistant"; for a result "Tool".
 	Who string
+	// Again says that Who was named as speaking before, since the last request of the turn.
+	Again bool
 	// Model is the model that answers, shown small; empty if not known or as before.
 	Model string
 	When  Time

@@ -77,16 +77,6 @@ func listURL(query string, archived bool) string {
 	return "/conversations?" + v.Encode()
 }
 
-// goesOn reports whether e needs no name of its own after an entry that is no request: nothing about
-// who speaks is new.
-func goesOn(e Entry) bool {
-	switch e.Kind {
-	case "message", "reasoning", "structured", "call":
-		return !e.OpensTurn && e.Model == ""
-	}
-	return false
-}
-
 // isLong reports whether the browser had better lay out only what is in sight. Below that, all is
 // laid out at once, so that every distance on the page is a true one.
 func isLong(p ConversationPage) bool { return len(p.Entries) > 500 }

@@ -60,7 +60,7 @@ func entries() []templates.Entry {
 		{ID: "e6", Kind: "result", Turn: 1, Who: "Tool", When: at("3 minutes ago"),
 			Result: &templates.Result{First: hostile, Size: "1 line, 40 bytes", IsError: true, Open: true}, Note: hostile, Text: "/conversations/17636257631/text/e6",
 			Parts: []templates.Part{{Caption: "one", HTML: prose("e6", "1")[0].HTML}, {Caption: hostile, Folded: true, HTML: prose("e6-p1", "2")[0].HTML}}},
-		{ID: "e7", Kind: "message", Turn: 1, Who: "Pilot", When: at("3 minutes ago"), Parts: prose("e7", "Done.")},
+		{ID: "e7", Kind: "message", Again: true, Turn: 1, Who: "Pilot", When: at("3 minutes ago"), Parts: prose("e7", "Done.")},
 		{ID: "e8", Kind: "request", Turn: 2, OpensTurn: true, Who: hostile, Parts: prose("e8", "Go on.")},
 		{ID: "e9", Kind: "structured", Turn: 2, Who: "Pilot", Model: hostile, When: at("now"), Parts: prose("e9", "nothing")},
 		{ID: "e10", Kind: "unknown", Turn: 2, Who: "Unknown event", When: at("now"), Note: "The log has an event of a kind that is not known.",

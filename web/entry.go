@@ -100,6 +100,7 @@ func (p *presenter) present(e *entry, pc *piece, id string, v view) (view templa
 		Turn:      e.key.turn + 1,
 		Stands:    true,
 		OpensTurn: e.key.opens,
+		Again:     e.key.again,
 		Who:       e.key.who,
 		Model:     named(e.key.model, nameLength),
 		When:      presentInstant(e.time, p.zone),

@@ -64,13 +64,15 @@ type key struct {
 	model string
 	turn  int
 	opens bool
+	again bool
 }
 
 // said is what the entries so far have told and the next ones need not.
 type said struct {
 	turn  int // -1 before the first
 	model string
-	gone  int // the event that made an entry show nothing; -1 if the next entry knows
+	named string // who was named as answering since the last request of the turn; "" if nobody
+	gone  int    // the event that made an entry show nothing; -1 if the next entry knows
 }
 
 // piece is an entry before it is rendered: what it says and nothing of how.
@@ -393,6 +395,15 @@ func (t *transcript) take(p *presenter, events []conversation.Event, pieces []pi
 		e.touched, now.gone = max(e.touched, now.gone), -1
 		if answers(pc) && pc.names.Model != now.model {
 			k.model, now.model = pc.names.Model, pc.names.Model
+		}
+		switch {
+		case k.opens || pc.kind == "request":
+			now.named = ""
+		case pc.kind != "speech": // which is not like the rest, and says so beside the name
+			k.again = now.named == k.who && k.model == ""
+		}
+		if answers(pc) {
+			now.named = k.who
 		}
 		// Where a passage began to show after an entry behind it, that entry may have had to say
 		// what the passage says now.
