@@ -50,11 +50,11 @@ const viewCookie = "view"
 
 // chooseView reads which view a page is asked in; one that asks for none gets the one chosen last.
 func (s *Server) chooseView(c echo.Context) (view, error) {
-	v, err := s.viewOf(c)
+	v, chosen, err := viewOf(c)
 	if err != nil {
 		return v, err
 	}
-	if c.QueryParam("view") == "" {
+	if !chosen {
 		if kept, err := c.Cookie(viewCookie); err == nil {
 			v, _ = parseView(kept.Value)
 		}
@@ -68,13 +68,17 @@ func (s *Server) chooseView(c echo.Context) (view, error) {
 	return v, nil
 }
 
-// viewOf reads which view an address means.
-func (s *Server) viewOf(c echo.Context) (view, error) {
-	name := c.QueryParam("view")
-	if v, ok := parseView(name); ok || name == "" {
-		return v, nil
+// viewOf reads which view an address means, and whether it names one. A position may stand beside it.
+func viewOf(c echo.Context) (v view, chosen bool, err error) {
+	values, err := query(c, "view", "position")
+	if err != nil {
+		return "", false, err
 	}
-	return "", badRequest("There is no such view of a conversation: user, raw and model are.")
+	name := values.Get("view")
+	if v, ok := parseView(name); ok || name == "" {
+		return v, ok, nil
+	}
+	return "", false, badRequest("There is no such view of a conversation: user, raw and model are.")
 }
 
 // parseID reads the name of a conversation as it stands in an address: its number, or a form that

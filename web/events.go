@@ -24,8 +24,12 @@ func (s *Server) writeEvents(c echo.Context) error {
 	if !ok {
 		return conversation.ErrNotFound
 	}
+	values, err := query(c, "view")
+	if err != nil {
+		return err
+	}
 	var view func([]conversation.Event) userview.View
-	switch c.QueryParam("view") {
+	switch values.Get("view") {
 	case "", "raw":
 		view = userview.Raw
 	case string(userView):

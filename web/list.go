@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +37,7 @@ type listQuery struct {
 
 // list answers with the list of conversations.
 func (s *Server) list(c echo.Context) error {
-	q, err := parseListQuery(c.QueryParams())
+	q, err := readListQuery(c.Request().URL.RawQuery)
 	if err != nil {
 		return err
 	}
@@ -50,7 +49,11 @@ func (s *Server) list(c echo.Context) error {
 	return s.render(c, http.StatusOK, templates.ListPage{Frame: s.frame("Conversations", sums, q, "")})
 }
 
-func parseListQuery(values url.Values) (listQuery, error) {
+func readListQuery(raw string) (listQuery, error) {
+	values, err := parseQuery(raw, "q", "archived", "rows", "position")
+	if err != nil {
+		return listQuery{}, err
+	}
 	q := listQuery{text: strings.ToValidUTF8(values.Get("q"), "\uFFFD")}
 	switch values.Get("rows") {
 	case "":

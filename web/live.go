@@ -276,21 +276,13 @@ func (l *live) readList(ctx context.Context, query, from string) (sse.Batch, err
 	return sse.Batch{Events: []sse.Event{{Name: "list", ID: id, Data: data}}, Position: id}, nil
 }
 
-func readListQuery(query string) (listQuery, error) {
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return listQuery{}, badRequest("The list to follow is named by q and archived.")
-	}
-	return parseListQuery(values)
-}
-
 // liveConversation streams one conversation.
 func (s *Server) liveConversation(c echo.Context) error {
-	id, canonical, ok := parseID(c.Param("id"))
-	if !ok || !canonical {
+	id, _, ok := parseID(c.Param("id"))
+	if !ok {
 		return conversation.ErrNotFound
 	}
-	v, err := s.viewOf(c)
+	v, _, err := viewOf(c)
 	if err != nil {
 		return err
 	}
@@ -312,7 +304,7 @@ func (s *Server) liveConversation(c echo.Context) error {
 
 // liveList streams the list.
 func (s *Server) liveList(c echo.Context) error {
-	q, err := parseListQuery(c.QueryParams())
+	q, err := readListQuery(c.Request().URL.RawQuery)
 	if err != nil {
 		return err
 	}
@@ -341,8 +333,12 @@ func (q listQuery) topic() string {
 
 // liveMany streams what all tabs of a browser follow, each as follow=<topic>@<position>.
 func (s *Server) liveMany(c echo.Context) error {
+	values, err := query(c)
+	if err != nil {
+		return err
+	}
 	var follows []sse.Follow
-	for _, f := range c.QueryParams()["follow"] {
+	for _, f := range values["follow"] {
 		topic, position, ok := cutLast(f, "@")
 		if !ok {
 			return badRequest("A stream follows topics, each with @ and a position behind it.")

@@ -530,6 +530,8 @@ func TestLiveRequests(t *testing.T) {
 	good := []string{
 		"/conversations/" + conv + "/live?view=user",
 		"/conversations/" + conv + "/live",
+		"/conversations/jp-c" + conv + "/live",
+		"/conversations/" + conv + "-why-make-fails/live",
 		"/conversations/live?q=make",
 		"/live?" + follow(topic, "") + "&" + follow("list?q=a%40b&archived=1", "5x") + "&" + follow("list?", ""),
 	}
@@ -572,13 +574,17 @@ func TestLiveRequests(t *testing.T) {
 	}
 	many := strings.Repeat("&"+follow("1/user", ""), 256) + "&" + follow("2/user", "")
 	for target, want := range map[string]int{
-		"/conversations/1/live":                              404,
-		"/conversations/abc/live":                            404,
-		"/conversations/jp-c" + conv + "/live":               404, // a page has the address of its stream
-		"/conversations/" + conv + "/live?view=all":          400,
-		"/conversations/live?archived=2":                     400,
-		"/conversations/live?rows=3":                         400,
-		"/conversations/live?q=" + strings.Repeat("x", 1001): 400,
+		"/conversations/1/live":                               404,
+		"/conversations/abc/live":                             404,
+		"/conversations/" + conv + "/live?view=all":           400,
+		"/conversations/" + conv + "/live?view=user;x":        400,
+		"/conversations/" + conv + "/live?view=raw&view=user": 400,
+		"/conversations/live?archived=2":                      400,
+		"/conversations/live?q=%zz":                           400,
+		"/conversations/live?archived=1&archived=0":           400,
+		"/live?%zz&" + follow(topic, ""):                      400,
+		"/conversations/live?rows=3":                          400,
+		"/conversations/live?q=" + strings.Repeat("x", 1001):  400,
 		"/live":                                              400,
 		"/live?follow=":                                      400,
 		"/live?follow=" + conv:                               400,

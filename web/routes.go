@@ -13,6 +13,7 @@ func (s *Server) routes() {
 	}
 	get("/", home)
 	get("/conversations", s.list)
+	get("/conversations/", home)
 	get("/conversations/:id", s.conversation)
 	get("/conversations/:id/events", s.readEvents)
 	get("/conversations/:id/text/:entry", s.text)

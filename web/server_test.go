@@ -197,6 +197,7 @@ func targets() map[string]string {
 	return map[string]string{
 		"/":                                     "/",
 		"/conversations":                        "/conversations?q=make&archived=0",
+		"/conversations/":                       "/conversations/",
 		"/conversations/:id":                    "/conversations/" + conv,
 		"/conversations/:id/events":             "/conversations/" + conv + "/events?view=user",
 		"/conversations/:id/text/:entry":        "/conversations/" + conv + "/text/e4",
@@ -234,7 +235,7 @@ func TestEveryRoute(t *testing.T) {
 			checkHeaders(t, what, r)
 		}
 		good := 200
-		if route.Path == "/" {
+		if route.Path == "/" || route.Path == "/conversations/" {
 			good = 302
 		}
 		if strings.HasSuffix(route.Path, "/live") {
@@ -271,7 +272,6 @@ func TestErrors(t *testing.T) {
 	}{
 		{"/nothing", nil, 404, "no page at this address"},
 		{"/favicon.ico", nil, 404, "no page at this address"},
-		{"/conversations/", nil, 404, "Not found"},
 		{"/conversations/1", nil, 404, "no conversation of this name"},
 		{"/conversations/abc", nil, 404, "no conversation of this name"},
 		{"/conversations/..%2f..%2fetc%2fpasswd", nil, 404, "no conversation of this name"},
@@ -279,6 +279,20 @@ func TestErrors(t *testing.T) {
 		{"/conversations/" + conv + "%00", nil, 404, "no conversation of this name"},
 		{"/conversations/" + conv + "?view=other", nil, 400, "no such view"},
 		{"/conversations?archived=yes", nil, 400, "archived is 1 or absent"},
+		{"/conversations?q=a;b", nil, 400, "is not understood"},
+		{"/conversations?q=%zz", nil, 400, "is not understood"},
+		{"/conversations?q=a&q=b", nil, 400, "q stands more than once"},
+		{"/conversations/" + conv + "?view=us%zz", nil, 400, "is not understood"},
+		{"/conversations/" + conv + "?view=raw&view=user", nil, 400, "view stands more than once"},
+		{"/conversations/" + conv + "/text/e4?view=user;x", nil, 400, "is not understood"},
+		{"/conversations/" + conv + "/text/e4?view=user&view=raw", nil, 400, "view stands more than once"},
+		{"/conversations/" + conv + "/blob/e10/1?view=user;x", nil, 400, "is not understood"},
+		{"/conversations/" + conv + "/blob/e10/1?view=user&view=user", nil, 400, "view stands more than once"},
+		{"/conversations/" + conv + "/events?view=user;x", nil, 400, `{"request":"read_events","message":"What stands behind`},
+		{"/conversations/" + conv + "/events?view=us%zz", nil, 400, "is not understood"},
+		{"/conversations/" + conv + "/events?%zz&view=user", nil, 400, "is not understood"},
+		{"/conversations/" + conv + "/events?view=raw&view=user", nil, 400, `"message":"The parameter view stands more than once."`},
+		{"/conversations/" + conv + "/events?view=&view=user", nil, 400, "more than once"},
 		{"/conversations?q=" + strings.Repeat("x", 1001), nil, 400, "longer than 1000 bytes"},
 		{"/conversations/" + conv + "/text/e99", nil, 404, "no such entry"},
 		{"/conversations/" + conv + "/text/e3", nil, 404, "no such entry"}, // reasoning is not in the user view
@@ -371,7 +385,7 @@ func TestHead(t *testing.T) {
 		for _, h := range []*http.Response{get, head} {
 			h.Header.Del("Date")
 		}
-		if target == "/" || strings.HasSuffix(target, "events?view=user") {
+		if target == "/" || target == "/conversations/" || strings.HasSuffix(target, "events?view=user") {
 			get.Header.Del("Content-Length") // of nothing, or of what is streamed
 			head.Header.Del("Content-Length")
 		}
@@ -386,6 +400,7 @@ func TestRedirects(t *testing.T) {
 	canonical := "/conversations/" + conv
 	for target, want := range map[string]string{
 		"/":                                     "/conversations",
+		"/conversations/":                       "/conversations",
 		"/conversations/jp-c" + conv:            canonical,
 		"/conversations/jp-c" + conv + "-abc12": canonical,
 		"/conversations/" + conv + "-why-make-fails":      canonical,

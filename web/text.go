@@ -31,7 +31,7 @@ func (s *Server) piece(c echo.Context) (id string, p *piece, err error) {
 	if !ok {
 		return "", nil, conversation.ErrNotFound
 	}
-	v, err := s.viewOf(c)
+	v, _, err := viewOf(c)
 	if err != nil {
 		return "", nil, err
 	}
