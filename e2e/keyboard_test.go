@@ -88,3 +88,111 @@ func TestKeyboardDrawer(t *testing.T) {
 	p.hidden("#conversations")
 	p.visible("#bar .drawer:focus")
 }
+
+// TestKeyboardJumps: single keys lead from turn to turn, and to what went wrong or was said to the
+// person, and take the focus along.
+func TestKeyboardJumps(t *testing.T) {
+	w := newWriter(t)
+	c := w.begin("17000000001", "keys",
+		turn(), request("one"), message(long("a")), // e1
+		turn(), request("two"), failed("broke"), message(long("b")), said("hear this"), // e4, e5, e7
+		turn(), request("three"), message("short"), // e9
+		turn(), request("four"), message("short")) // e12
+	s := w.serve()
+	for _, l := range []look{{}, {phone: true, calm: true}} {
+		t.Run(l.String(), func(t *testing.T) {
+			p := open(t, s, l)
+			p.to(c.path())
+			at := func(key, want string) {
+				t.Helper()
+				p.press(key)
+				if got := p.eval(`() => document.activeElement.id`); got != want {
+					t.Errorf("after %s the focus is on %q, want %q", key, got, want)
+				}
+				if seen := p.eval(`() => { const b = document.activeElement.getBoundingClientRect(); return b.top >= 0 && b.top < innerHeight }`); seen != true {
+					t.Errorf("after %s the entry with the focus is not in sight", key)
+				}
+			}
+			at("j", "e1")
+			at("j", "e4")
+			at("j", "e9")
+			at("j", "e12") // it is in sight, and cannot come to the top
+			at("j", "e12")
+			at("k", "e9")
+			at("k", "e4")
+			at("n", "e5")
+			at("n", "e7")
+			at("p", "e5")
+			p.checkAxe("jumped")
+			p.shoot("jumped-" + l.String())
+
+			// What is no single key, or is text, is not for the page.
+			p.press("Control+j", "Alt+k", "Shift+J")
+			if got := p.eval(`() => document.activeElement.id`); got != "e5" {
+				t.Errorf("a key with a modifier moved the focus to %v", got)
+			}
+			if !l.phone {
+				p.want(p.Locator("#q").Focus())
+				p.press("j", "n", "?")
+				if got, _ := p.Locator("#q").InputValue(); got != "jn?" {
+					t.Errorf("typed %q, want jn?", got)
+				}
+				p.eval(`() => { document.getElementById('q').value = '' }`)
+			}
+		})
+	}
+}
+
+// TestKeyboardEndsFollowing: a jump is a gesture of the reader: what comes then does not move the page.
+func TestKeyboardEndsFollowing(t *testing.T) {
+	w := newWriter(t)
+	c := w.begin("17000000001", "keys", turn(), request("one"), message(long("a")), turn(), request("two"), message(long("b")))
+	s := w.serve()
+	p := open(t, s, look{})
+	p.to(c.path())
+	p.eval(`() => scrollTo(0, document.documentElement.scrollHeight)`)
+	p.press("k")
+	p.eval(`() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))`)
+	was := p.number(`() => scrollY`)
+	c.append(turn(), request("three"))
+	p.visible("#unread")
+	if now := p.number(`() => scrollY`); now != was {
+		t.Errorf("the page moved from %v to %v", was, now)
+	}
+}
+
+// TestKeyboardHelp: the keys are told on a page of their own, and can be put out of use.
+func TestKeyboardHelp(t *testing.T) {
+	s := serve(t, "--demo")
+	for _, l := range []look{{}, {dark: true}} {
+		p := open(t, s, l)
+		p.to(everything)
+		p.checkStill("help")
+		p.press("?")
+		p.visible("dialog[open]")
+		p.checkAxe("help")
+		p.shoot("help-" + l.String())
+		p.press("j")
+		p.press("Escape")
+		p.hidden("dialog")
+		if at := p.number(`() => scrollY`); at != 0 {
+			t.Errorf("a key that was pressed on the help moved the page to %v", at)
+		}
+		p.want(p.Locator("#bar button[aria-haspopup=dialog]").Click())
+		p.visible("dialog[open]")
+		// A person who speaks to the computer, say, presses keys without meaning to (WCAG 2.1.4).
+		p.want(p.Locator("#keys input").Uncheck())
+		p.press("Escape")
+		p.hidden("dialog")
+		if got := p.eval(`() => document.activeElement.getAttribute('aria-haspopup')`); got != "dialog" {
+			t.Errorf("after the help the focus is on %v, want the button that opened it", got)
+		}
+		p.press("?", "j")
+		p.hidden("dialog[open]")
+		p.to(everything)
+		p.press("j")
+		if got := p.eval(`() => document.activeElement.id`); got != "" {
+			t.Errorf("a key out of use moved the focus to %v", got)
+		}
+	}
+}

@@ -22,7 +22,7 @@ function newHub() {
   // then it is at head too, or with a reset.
   const topics = new Map();
   const settle = 1_000, join = 200, leave = 10_000; // ms until the stream is opened again
-  let source, timer, due = Infinity, opened = 0, life = 0, fails = 0, refused = false, state = 'closed';
+  let source, timer, due = Infinity, opened = 0, life = 0, fails = 0, looked = 0, state = 'closed';
 
   const tell = (s) => {
     state = s;
@@ -62,7 +62,6 @@ function newHub() {
     source = new EventSource('/live?' + follow.join('&'));
     source.onopen = () => {
       life = Date.now();
-      refused = false;
       tell('open');
       if (![...topics.values()].every(isSettled)) plan(settle);
     };
@@ -82,8 +81,8 @@ function newHub() {
     plan(Math.min(30_000, 500 * 2 ** fails++) * (0.5 + Math.random() / 2));
     doubt();
     tell('failing');
-    if (readyState !== EventSource.CLOSED || refused) return;
-    refused = true; // only fetch tells how
+    if (readyState !== EventSource.CLOSED || Date.now() - looked < lookEvery) return;
+    looked = Date.now(); // only fetch tells how it was refused
     const stop = new AbortController();
     try {
       const answer = await fetch(url, { signal: stop.signal, cache: 'no-store' });
@@ -93,6 +92,9 @@ function newHub() {
       if (answer.status === 204 || answer.status === 404) { // nothing to come, or no streams here
         unplan();
         tell('ended');
+      } else if (answer.status === 401) { // until somebody looks at a tab again
+        unplan();
+        tell('locked');
       } else if (seconds > 0) {
         unplan();
         plan(seconds * 1_000 * (1 + Math.random() / 2));
@@ -171,7 +173,7 @@ function newHub() {
       plan(join);
     }
     if (!wake || Date.now() - opened < 1_000) return;
-    fails = 0;
+    fails = looked = 0;
     doubt();
     open();
   }
@@ -294,11 +296,19 @@ function parse(html) {
   return template.content;
 }
 
+function make(name, attributes, ...content) {
+  const e = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
+  e.append(...content);
+  return e;
+}
+
 // morph makes an element like another one and keeps every node that need not change, so that a
 // selection, focus, folds and inner scrollers survive. Whether a fold is open is the reader's.
 function morph(from, to) {
   morphAttributes(from, to);
-  let old = [...from.childNodes], next = [...to.childNodes];
+  // The server sends no buttons: those here are this script's.
+  let old = [...from.childNodes].filter((n) => n.localName !== 'button'), next = [...to.childNodes];
   const most = Math.min(old.length, next.length);
   let head = 0, tail = 0;
   while (head < most && old[head].isEqualNode(next[head])) head++;
@@ -328,7 +338,7 @@ function morph(from, to) {
 const nameOf = (node) => node.id || node.dataset?.id;
 
 function morphAttributes(from, to) {
-  const isMine = (name) => (name === 'open' && from.localName === 'details') || name === 'data-unread';
+  const isMine = (name) => (name === 'open' && from.localName === 'details') || name === 'data-unread' || name === 'tabindex';
   const wanted = [...to.attributes].filter((a) => !isMine(a.name));
   for (const a of [...from.attributes]) {
     if (!isMine(a.name) && !to.hasAttribute(a.name)) from.removeAttribute(a.name);
@@ -393,8 +403,9 @@ function newTranscript(main, entries, announce) {
   const near = 64; // px to the bottom that still count as there
   const end = document.getElementById('end');
   const button = document.getElementById('unread');
+  const outline = document.getElementById('outline');
   const steady = CSS.supports('overflow-anchor', 'auto'); // the browser holds the reader's place
-  let waiting = [], frame, line;
+  let waiting = [], frame, line, settling;
   let unread = 0, following = false, title = document.title;
   let gesture = 0, up = 0, folded = 0, held = false, touchAt = 0;
   let last = {};
@@ -406,6 +417,7 @@ function newTranscript(main, entries, announce) {
     }
     return document.scrollingElement;
   }
+  const under = () => document.getElementById('bar')?.getBoundingClientRect().bottom ?? 0;
   const measure = () => {
     const { scrollTop: top, scrollHeight: height, clientHeight: view } = scroller();
     return { top, height, view, rest: height - view - top };
@@ -416,16 +428,22 @@ function newTranscript(main, entries, announce) {
   };
   const isRecent = (time) => Date.now() - time < 1_000;
 
-  function toEnd() {
+  // Entries that come into sight may be longer than they were thought to be, so the end is sought anew
+  // until it stays.
+  function toEnd(tries = 20) {
     const s = scroller();
     s.scrollTo({ top: s.scrollHeight, behavior: 'instant' });
     last = measure();
+    cancelAnimationFrame(settling);
+    if (tries && entries.className) settling = requestAnimationFrame(() => following && !held && measure().rest > 1 && toEnd(tries - 1));
   }
 
-  // The place of the first thing in view, however far into an entry it is.
-  function place() {
-    const top = document.getElementById('bar')?.getBoundingClientRect().bottom ?? 0;
-    const inView = (all) => {
+  // The place of the first thing in view, however far into an entry it is, or of the first entry of
+  // which more is in view than the space that stays above one that was jumped to.
+  function place(isDeep = true) {
+    const top = under() + (isDeep ? 0 : 16);
+    const inView = (children) => {
+      const all = [...children].filter((e) => !e.hidden);
       let low = 0, high = all.length;
       while (low < high) {
         const middle = (low + high) >> 1;
@@ -435,7 +453,7 @@ function newTranscript(main, entries, announce) {
       return all[low];
     };
     let found;
-    for (let e = inView(entries.children); e; e = e.getBoundingClientRect().top < top && inView(e.children)) found = e;
+    for (let e = inView(entries.children); e; e = isDeep && e.getBoundingClientRect().top < top && inView(e.children)) found = e;
     return found && { element: found, top: found.getBoundingClientRect().top };
   }
   const putBack = ({ element, top }) => {
@@ -457,7 +475,7 @@ function newTranscript(main, entries, announce) {
     show();
   }
 
-  const order = (article) => article.id.match(/^e(\d+)(?:-(\d+))?$/)?.slice(1).map((n) => Number(n ?? 0));
+  const order = ({ id }) => id.match(/^e(\d+)(?:-(\d+))?$/)?.slice(1).map((n) => Number(n ?? 0));
   function isBefore(a, b) {
     const [x, y] = [order(a), order(b)];
     return x && y && (x[0] - y[0] || x[1] - y[1]) < 0;
@@ -468,12 +486,15 @@ function newTranscript(main, entries, announce) {
     if (old?.parentNode === entries) {
       morph(old, article);
       refreshTimes(old);
+      offerCopies(old, announce);
       return;
     }
     let next = null, before = entries.lastElementChild;
     while (before && isBefore(article, before)) [next, before] = [before, before.previousElementSibling];
     entries.insertBefore(article, next);
     refreshTimes(article);
+    offerCopies(article, announce);
+    addTurn(article);
     announce.count();
     if (following && !document.hidden) return;
     if (!unread++) {
@@ -481,6 +502,17 @@ function newTranscript(main, entries, announce) {
       line = article;
       line.setAttribute('data-unread', '');
     }
+  }
+
+  // addTurn adds to the outline what the server would: templates/conversation.templ.
+  function addTurn(article) {
+    const heading = article.querySelector(':scope > h2'), rows = outline?.querySelector('ol');
+    if (!heading || !rows || outline.querySelector(`[href="#${heading.id}"]`)) return;
+    const words = article.querySelector('.text')?.textContent.trim().split('\n')[0].slice(0, 80) || heading.textContent;
+    rows.append(make('li', {},
+      make('a', { href: '#' + heading.id }, make('span', { class: 'size' }, article.dataset.turn), make('span', { class: 'first', dir: 'auto' }, words)),
+      make('span', { class: 'facts' }, article.querySelector('time')?.cloneNode(true) ?? '')));
+    outline.querySelector('summary').textContent = rows.children.length + ' turns';
   }
 
   // flush applies what waits, all at once, because each look at the layout costs a layout.
@@ -525,6 +557,24 @@ function newTranscript(main, entries, announce) {
     if (moved > 0 && now.rest <= near && (!changed || (isRecent(gesture) && !isRecent(up)))) following = true;
     seen();
     show();
+    mark();
+  }
+
+  // The outline marks the turn that the reader is in.
+  let marked, marking;
+  const showMarked = () => marked && bringIntoView(marked.parentElement, outline.querySelector('ol'));
+  function mark() {
+    marking ??= outline && requestAnimationFrame(() => {
+      marking = undefined;
+      const atEnd = last.top > 0 && last.rest <= 1;
+      const turn = (atEnd ? entries.lastElementChild : place(false)?.element)?.dataset.turn;
+      const link = turn && outline.querySelector(`a[href="#turn-${turn}"]`);
+      if (!link || link.hasAttribute('aria-current')) return;
+      marked?.removeAttribute('aria-current');
+      marked = link;
+      marked.setAttribute('aria-current', 'location');
+      showMarked();
+    });
   }
   // takes reports whether a gesture at target is for the page: it is not if a box inside takes it.
   function takes(target, downwards) {
@@ -574,7 +624,13 @@ function newTranscript(main, entries, announce) {
   on('pointerdown pointermove pointerup', (e) => e.pointerType !== 'touch' && hold(e.buttons > 0));
   // Whoever opens a fold reads it.
   on('click', (e) => e.target.closest?.('summary') && (folded = Date.now()), entries);
-  on('toggle', () => isRecent(folded) && (following &&= measure().rest <= near), entries);
+  on('toggle', ({ target, newState }) => {
+    if (newState === 'open') offerCopies(target, announce);
+    if (!isRecent(folded)) return;
+    following &&= measure().rest <= near;
+    // Whoever closes one from the row that stayed on top sees where that was.
+    if (newState === 'closed' && target.getBoundingClientRect().top < under()) target.closest('article').scrollIntoView({ behavior: 'instant' });
+  }, entries);
   on('resize', () => following && toEnd());
   new ResizeObserver(() => {
     if (following && !held && !isRecent(folded) && !isSelecting() && measure().height !== last.height) toEnd();
@@ -601,13 +657,55 @@ function newTranscript(main, entries, announce) {
     last = measure();
     following = last.rest <= near;
     show();
+    mark();
   };
+  outline?.addEventListener('toggle', showMarked, true);
+  offerCopies(entries, announce);
+  find();
   settle();
   on('pageshow', (e) => e.persisted || settle());
+
+  // A link from another view can name an entry that is not in this one; the one before it is meant then.
+  function find() {
+    const wanted = { id: location.hash.slice(1) };
+    if (!order(wanted) || document.getElementById(wanted.id)?.hidden === false) return;
+    const all = [...entries.children].filter((e) => !e.hidden);
+    const found = all.findLast((e) => isBefore(e, wanted)) ?? all[0];
+    if (found) location.replace('#' + found.id);
+  }
+
+  // jump leads to the next entry that a selector names, or with way -1 to the one before, from where the
+  // focus is, if that is in sight.
+  function jump(selector, way, none) {
+    const top = under(), focused = document.activeElement.closest('#entries > article');
+    const box = focused?.getBoundingClientRect();
+    const isAt = box && box.bottom > top && box.top < innerHeight;
+    const from = isAt ? focused : place(false)?.element;
+    const isPast = (e) => {
+      if (e !== from) return from.compareDocumentPosition(e) & (way > 0 ? Node.DOCUMENT_POSITION_FOLLOWING : Node.DOCUMENT_POSITION_PRECEDING);
+      if (isAt) return false;
+      const at = e.getBoundingClientRect().top - top;
+      return way > 0 ? at > 24 : at < 8; // it is 16 after a jump to it
+    };
+    const all = from ? [...entries.querySelectorAll(selector)] : [];
+    const to = way > 0 ? all.find(isPast) : all.findLast(isPast);
+    if (!to) return announce.say(none);
+    following = false;
+    to.tabIndex = -1;
+    to.focus({ preventScroll: true });
+    to.scrollIntoView({ behavior: 'instant' });
+    show();
+  }
 
   return {
     apply,
     flush,
+    jump,
+    // here is the fragment of the place where the reader is.
+    here() {
+      const e = scroller().scrollTop > 0 && place(false)?.element;
+      return e ? '#' + e.id : '';
+    },
     head(page) {
       const old = main.querySelector('header'), next = page.querySelector('header');
       if (!old || !next) return;
@@ -621,7 +719,12 @@ function newTranscript(main, entries, announce) {
       waiting = [];
       const next = page.querySelector('#transcript');
       change(() => {
-        for (const part of ['header', '#entries']) morph(main.querySelector(part), next.querySelector(part));
+        for (const part of ['header', '#outline', '#entries']) {
+          const old = main.querySelector(part), now = next.querySelector(part);
+          if (old && now) morph(old, now);
+        }
+        offerCopies(entries, announce);
+        mark();
         main.dataset.position = next.dataset.position;
         title = page.querySelector('title').textContent;
       });
@@ -630,122 +733,102 @@ function newTranscript(main, entries, announce) {
   };
 }
 
-// newTour takes the reader from turn to turn, keeps the outline at the turn in sight, and a link to
-// another view at the entry in sight.
-function newTour(main, entries) {
+// newKeys lets single keys lead around the transcript. They can be put out of use: who speaks to the
+// computer presses keys without meaning to (WCAG 2.1.4).
+function newKeys(transcript) {
   const help = document.getElementById('keys');
-  const outline = document.getElementById('outline');
-  const marks = 'article[data-kind=speech]:not([hidden]), article:has(> .body .mark.error):not([hidden])';
-  const steps = { j: ['article:has(> h2)', 1], k: ['article:has(> h2)', -1], n: [marks, 1], p: [marks, -1] };
-  const edge = () => parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0;
-  const topOf = (e) => e.getBoundingClientRect().top;
-
-  function step(selector, way) {
-    const all = [...entries.querySelectorAll(selector)];
-    if (way < 0) all.reverse();
-    const next = all.find((e) => way * (topOf(e) - edge()) > 4);
-    if (!next) return;
-    next.tabIndex = -1;
-    next.focus({ preventScroll: true });
-    next.scrollIntoView({ block: 'start', behavior: 'instant' });
-  }
+  if (!help) return;
+  const turn = 'article:has(> h2):not([hidden])';
+  const heard = 'article:is([data-kind=speech], [data-kind=broken]):not([hidden]), article:has(> .body .mark.error):not([hidden])';
+  const keys = {
+    j: () => transcript.jump(turn, 1, 'No turn follows'),
+    k: () => transcript.jump(turn, -1, 'No turn before'),
+    n: () => transcript.jump(heard, 1, 'Nothing follows'),
+    p: () => transcript.jump(heard, -1, 'Nothing before'),
+    '?': () => help.showModal(),
+  };
+  const use = make('input', { type: 'checkbox' });
+  use.checked = kept.get('keys') !== 'off';
+  use.onchange = () => kept.set('keys', use.checked ? 'on' : 'off');
+  help.querySelector('form').before(make('label', {}, use, ' Use these keys'));
+  help.querySelector('form button').autofocus = true;
+  help.setAttribute('closedby', 'any');
+  const button = make('button', { type: 'button', class: 'keys', 'aria-haspopup': 'dialog' }, 'Keys');
+  button.onclick = keys['?'];
+  document.getElementById('bar').append(button);
   addEventListener('keydown', (e) => {
-    if (e.ctrlKey || e.metaKey || e.altKey || e.isComposing || e.target.closest?.('input, textarea, select, [contenteditable]')) return;
-    if (e.key === '?' && help) help.open ? help.close() : help.showModal();
-    else if (steps[e.key] && !help?.open) step(...steps[e.key]);
-    else return;
-    e.preventDefault();
+    if (!use.checked || e.ctrlKey || e.altKey || e.metaKey || e.isComposing || !Object.hasOwn(keys, e.key)) return;
+    if (e.target.closest?.('input, textarea, select, [contenteditable]') || document.querySelector('dialog[open], :popover-open')) return;
+    e.preventDefault(); // some browsers search for what is typed
+    keys[e.key]();
   });
-
-  // Only what is in every view can be found again in another one.
-  main.addEventListener('click', (e) => {
-    const link = e.target.closest('.views a');
-    if (!link || scrollY < 1) return;
-    const lasting = /^(request|message|structured|speech|result)$/;
-    const seen = [...entries.children].find((a) => lasting.test(a.dataset.kind) && a.getBoundingClientRect().bottom > edge());
-    if (seen) link.hash = seen.id.replace(/(?<=\d)-\d+$/, '');
-  });
-
-  if (!outline) return;
-  let frame;
-  const links = outline.getElementsByTagName('a');
-  function follow() {
-    frame = undefined;
-    const heads = entries.querySelectorAll('article > h2');
-    let low = 0, high = heads.length; // the first heading below the edge
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (topOf(heads[middle]) - edge() > 8) high = middle;
-      else low = middle + 1;
-    }
-    const here = '#' + (heads[Math.max(0, low - 1)]?.id ?? '');
-    for (const a of links) {
-      if ((a.getAttribute('href') === here) === a.hasAttribute('aria-current')) continue;
-      if (!a.toggleAttribute('aria-current')) continue;
-      a.setAttribute('aria-current', 'true');
-      const list = a.closest('ol'), top = topOf(a) - topOf(list);
-      if (top < 0 || top > list.clientHeight - 48) list.scrollTop += top - list.clientHeight / 2;
-    }
-  }
-  const plan = () => (frame ??= requestAnimationFrame(follow));
-  addEventListener('scroll', plan, { passive: true });
-  new MutationObserver((records) => {
-    for (const { addedNodes } of records) {
-      for (const article of addedNodes) {
-        const head = article.querySelector?.(':scope > h2');
-        if (!head || [...links].some((a) => a.hash === '#' + head.id)) continue;
-        const item = outline.querySelector('li').cloneNode(true);
-        const [number, words] = item.querySelectorAll('.size, .first');
-        item.querySelector('a').href = '#' + head.id;
-        number.textContent = article.dataset.turn;
-        words.textContent = article.querySelector('.body').textContent.trim().slice(0, 60) || head.textContent;
-        item.querySelector('.facts').replaceChildren();
-        outline.querySelector('ol').append(item);
-      }
-    }
-    plan();
-  }).observe(entries, { childList: true });
-  plan();
 }
 
-// offerCopies gives what has its raw text at an address a button to copy it.
-function offerCopies(entries) {
-  if (!navigator.clipboard) return;
-  const offer = (root) => {
-    for (const link of root.querySelectorAll('.raw > a:not([download]):only-child')) {
-      const button = document.createElement('button');
-      button.type = 'button';
-      button.textContent = 'Copy';
-      link.after(button);
-    }
-  };
-  entries.addEventListener('toggle', (e) => e.newState === 'open' && offer(e.target), true);
-  offer(entries);
-  entries.addEventListener('click', async (e) => {
-    const button = e.target.closest('.raw > button');
-    if (!button) return;
+// What a browser keeps of the reader's choices; there may be no place for it.
+const kept = {
+  get(name) {
     try {
-      const answer = await fetch(button.previousElementSibling.href);
-      if (!answer.ok) throw new Error(answer.status);
-      await navigator.clipboard.writeText(await answer.text());
-      button.textContent = 'Copied';
+      return localStorage.getItem(name);
     } catch {
-      button.textContent = 'Not copied';
+      return null;
     }
-    setTimeout(() => (button.textContent = 'Copy'), 2_000);
-  });
+  },
+  set(name, value) {
+    try {
+      localStorage.setItem(name, value);
+    } catch {
+      // It holds for this page.
+    }
+  },
+};
+
+function bringIntoView(row, box) {
+  const { top, bottom, height } = row.getBoundingClientRect(), b = box.getBoundingClientRect();
+  if (top < b.top || bottom > b.bottom) box.scrollTop += top - b.top - (b.height - height) / 2;
+}
+
+// offerCopies gives what has its raw text at an address, and is not folded, a button to copy that. Over
+// plain HTTP from another machine there is no clipboard.
+function offerCopies(root, announce) {
+  if (!navigator.clipboard || !globalThis.ClipboardItem) return;
+  for (const link of root.querySelectorAll('.raw > a:not([download]):only-child')) {
+    if (link.closest('details:not([open])')) continue;
+    const button = make('button', { type: 'button' }, 'Copy');
+    button.onclick = async () => {
+      let word = 'Copied';
+      try {
+        // Given as a promise, the text may come after the time for which a click allows to copy.
+        await navigator.clipboard.write([new ClipboardItem({ 'text/plain': textAt(link.href) })]);
+      } catch {
+        word = 'Not copied';
+      }
+      button.textContent = word;
+      announce.say(word);
+      setTimeout(() => (button.textContent = 'Copy'), 2_000);
+    };
+    link.after(button);
+  }
+}
+
+async function textAt(url) {
+  const answer = await fetch(url);
+  if (!answer.ok) throw new Error(answer.statusText);
+  return new Blob([await answer.text()], { type: 'text/plain' });
 }
 
 // newAnnouncer tells those who listen to the page, briefly and not often.
 function newAnnouncer() {
   const element = document.getElementById('announce');
-  let timer, due, spoke = 0, entries = 0, words = [];
+  let timer, due, clear, spoke = 0, entries = 0, words = [];
   function speak() {
     timer = undefined;
     if (entries) words.push(entries === 1 ? '1 new entry' : `${entries} new entries`);
     spoke = Date.now();
     entries = 0;
     if (element) element.textContent = words.join(', ');
+    // The same words would be no change, and not be heard.
+    clearTimeout(clear);
+    clear = setTimeout(() => element?.replaceChildren(), 5_000);
     words = [];
   }
   function plan(gap) {
@@ -772,11 +855,12 @@ function newAnnouncer() {
 function newLamp(isTranscript, announce) {
   const element = document.getElementById('live');
   const patience = 2_000, giveUp = 30_000;
-  let lost, timer, status, gone = false, stream = 'closed', shown;
+  let lost, timer, status, gone = false, stream = 'closed', shown, said;
 
   function words() {
     if (gone) return ['offline', 'Removed'];
     if (stream === 'ended') return [];
+    if (stream === 'locked') return ['offline', 'Enter the token'];
     if (stream !== 'open') {
       const since = Date.now() - lost;
       if (since < patience) return null; // as before
@@ -792,21 +876,24 @@ function newLamp(isTranscript, announce) {
     const next = words();
     if (!next) return;
     const [state, text] = next;
-    if (state === 'offline' && shown !== 'offline') announce.say(text);
+    if (state === 'offline' && said !== text) announce.say(text);
     if (shown === 'offline' && state !== 'offline' && state !== 'reconnecting') announce.say('Connected again');
     shown = state;
+    said = text;
     if (!element) return;
     element.ariaLive = 'off'; // the announcer says what matters
     element.hidden = !state;
     if (!state) return;
     element.dataset.state = state;
-    if (element.textContent !== text) element.textContent = text;
+    if (element.textContent === text) return;
+    // In a tab of its own, so that this one keeps the reader's place.
+    element.replaceChildren(stream === 'locked' ? make('a', { href: '/enter', target: '_blank' }, text) : text);
   }
   return {
     show,
     stream(state) {
       stream = state;
-      if (state === 'open' || state === 'ended') {
+      if (/open|ended|locked/.test(state)) {
         clearInterval(timer);
         lost = timer = undefined;
       } else if (lost === undefined) {
@@ -853,9 +940,20 @@ function livePage() {
   const list = nav?.dataset.live && 'list?' + new URL(nav.dataset.live, location).search.slice(1);
   let isGone = false;
   if (transcript) {
-    newTour(main, entries);
-    offerCopies(entries);
+    newKeys(transcript);
+    // A link to another view leads to the entry in sight.
+    const aim = (e) => {
+      const link = e.target.closest('.views a');
+      if (link) link.hash = transcript.here();
+    };
+    for (const name of ['click', 'auxclick', 'contextmenu']) main.addEventListener(name, aim);
   }
+  const showCurrent = () => {
+    const row = nav?.querySelector('li:has([aria-current])');
+    if (row) bringIntoView(row, nav);
+  };
+  nav?.addEventListener('toggle', showCurrent);
+  showCurrent();
   if (!topic && !list) return;
 
   // The ways to the hub, best first. Locks are missing where a page came over plain HTTP from
@@ -922,6 +1020,7 @@ function livePage() {
     try {
       const answer = await fetch(`${location.pathname}?view=${main.dataset.view}`, { cache: 'no-store' });
       if (answer.status === 404) return end();
+      if (answer.status === 401) return follow((renewing = undefined)); // the stream will be refused, too
       if (!answer.ok) return renew();
       transcript.renew(parse(await answer.text()));
       renewing = undefined;
@@ -933,7 +1032,7 @@ function livePage() {
 
   // A timer that comes late, after sleep, finds the last sign of life long ago; so this notices it too.
   setInterval(() => {
-    if (!way || state === 'ended' || (document.hidden && ways[0] === alone)) return;
+    if (!way || state === 'ended' || state === 'locked' || (document.hidden && ways[0] === alone)) return;
     const now = Date.now();
     if (asked > heard && now - asked > lookEvery) connect(!document.hidden);
     else if (now - heard > quietAfter) follow(true);
@@ -945,6 +1044,7 @@ function livePage() {
   });
   document.addEventListener('resume', () => follow(true));
   addEventListener('online', () => follow(true));
+  addEventListener('focus', () => state === 'locked' && follow(true));
   addEventListener('offline', lamp.show);
   addEventListener('pagehide', () => {
     way?.close(); // or the page could not be kept for going back
