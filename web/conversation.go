@@ -110,7 +110,7 @@ func parseID(s string) (id string, canonical, ok bool) {
 func presentConversation(t *transcript, now time.Time) templates.ConversationPage {
 	page := presentHead(t, now)
 	page.Outline = presentOutline(t, now)
-	page.Entries = make([]templates.Article, 0, len(t.done)+len(t.tail))
+	page.Entries = make([]templates.Article, 0, t.len())
 	for e := range t.entries {
 		page.Entries = append(page.Entries, presentEntry(e, now))
 	}
@@ -121,16 +121,16 @@ func presentConversation(t *transcript, now time.Time) templates.ConversationPag
 func presentHead(t *transcript, now time.Time) templates.ConversationPage {
 	sum := &t.log.Summary
 	title, _ := titleOf(sum)
-	all, tools := presentTools(t)
+	f := t.figures.with(t.tail)
 	page := templates.ConversationPage{
-		Tools:    tools,
+		Tools:    presentTools(f),
 		ID:       sum.ID,
 		Title:    title,
 		View:     string(t.folding.view),
 		Views:    presentViews(sum.ID, t.folding.view),
 		Position: t.end().String(),
 		When:     presentTime(activity(sum), now),
-		Facts:    append(presentFacts(t, all), presentFreshness(t.log.Freshness, now.Location())...),
+		Facts:    append(presentFacts(t, f), presentFreshness(t.log.Freshness, now.Location())...),
 		Labels:   presentLabels(sum.Labels),
 		Marks:    presentMarks(sum, now),
 	}
@@ -158,22 +158,22 @@ func presentEntry(e *entry, now time.Time) templates.Article {
 	return a
 }
 
-func presentFacts(t *transcript, all templates.Tool) []string {
-	facts := []string{count(len(t.log.Events), "event", "events")}
+func presentFacts(t *transcript, f figures) []string {
+	facts := []string{count(t.at.Events, "event", "events")}
 	if t.folding.turns > 0 {
 		facts = append(facts, count(t.folding.turns, "turn", "turns"))
 	}
-	if all.Calls > 0 {
-		what := count(all.Calls, "tool call", "tool calls")
+	if f.all.Calls > 0 {
+		what := count(f.all.Calls, "tool call", "tool calls")
 		if t.folding.view == userView {
-			what = count(all.Calls, "result", "results")
+			what = count(f.all.Calls, "result", "results")
 		}
-		facts = append(facts, what+failedOf(all.Errors))
+		facts = append(facts, what+failedOf(f.all.Errors))
 	}
-	if d := lasted(t.log.Events); d != "" {
+	if d := lasted(t.folding.began, t.folding.ended); d != "" {
 		facts = append(facts, d)
 	}
-	models := t.models()
+	models := presentModels(f)
 	if model := named(t.folding.names.Model, nameLength); model != "" && len(models) == 0 {
 		models = []string{model}
 	}

@@ -178,19 +178,8 @@ func (l *live) readConversation(ctx context.Context, topic, from string) (sse.Ba
 // more: first the entries whose colours came late, then those that the events from there on had a say
 // in, in the order in which they were last changed. All entries of one event come together.
 func (t *transcript) since(at place) (entries []*entry, to place, more bool) {
-	var late, fresh []*entry
-	for e := range t.entries {
-		switch {
-		case e.touched >= at.Events:
-			fresh = append(fresh, e)
-		case at.lacks && e.coloured > at.since:
-			late = append(late, e)
-		}
-	}
-	slices.SortFunc(late, func(a, b *entry) int { return cmp.Compare(a.coloured, b.coloured) })
-	slices.SortStableFunc(fresh, func(a, b *entry) int { return cmp.Compare(a.touched, b.touched) })
 	bytes := 0
-	for _, e := range late {
+	for _, e := range t.late(at) {
 		if bytes > batchBytes {
 			return entries, at, true
 		}
@@ -198,14 +187,70 @@ func (t *transcript) since(at place) (entries []*entry, to place, more bool) {
 		bytes += e.bytes()
 	}
 	waits := t.waits()
+	fresh, more := t.fresh(at.Events)
 	for i, e := range fresh {
 		if bytes > batchBytes && (i == 0 || e.touched != fresh[i-1].touched) {
-			return entries, place{t.position(at.Events), waits, t.coloured}, true
+			more = true
+			break
 		}
 		entries, at.Events = append(entries, e), e.touched+1
 		bytes += e.bytes()
 	}
+	if more {
+		return entries, place{t.position(at.Events), waits, t.coloured}, true
+	}
 	return entries, t.end(), false
+}
+
+// late returns the entries whose colours came after a reader got them, in that order.
+func (t *transcript) late(at place) []*entry {
+	var out []*entry
+	if !at.lacks || t.rest.coloured <= at.since {
+		return nil
+	}
+	for _, list := range t.lists(func(s sums) bool { return s.coloured <= at.since }) {
+		t.folding.work.entries.Add(int64(len(list)))
+		for _, e := range list {
+			if e.coloured > at.since && e.touched < at.Events {
+				out = append(out, e)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b *entry) int { return cmp.Compare(a.coloured, b.coloured) })
+	return out
+}
+
+// fresh returns the entries that the events from n on had a say in, in the order in which they were
+// last changed. Of many it returns the first, which are more than a batch, and says so.
+func (t *transcript) fresh(n int) (out []*entry, more bool) {
+	if t.rest.touched < n {
+		return nil, false
+	}
+	enough := stretchLength
+	lists := t.lists(func(s sums) bool { return s.touched < n })
+	for _, list := range lists {
+		if len(out) >= enough && t.folding.view != modelView && len(list) > 0 {
+			// What follows was changed no earlier than it began, and entries begin in order.
+			enough = 2 * len(out)
+			bytes := 0
+			for _, e := range out {
+				if e.touched < list[0].first {
+					bytes += e.bytes()
+				}
+			}
+			if more = bytes > batchBytes; more {
+				break
+			}
+		}
+		t.folding.work.entries.Add(int64(len(list)))
+		for _, e := range list {
+			if e.touched >= n {
+				out = append(out, e)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *entry) int { return cmp.Compare(a.touched, b.touched) })
+	return out, more
 }
 
 // status is what a stream says of who writes. Which tools run is not in the user view (V-5).
@@ -226,12 +271,15 @@ func (l *live) beside(ctx context.Context, t *transcript, id string, now time.Ti
 		return nil, "", fmt.Errorf("rendering the head of a conversation: %w", err)
 	}
 	events := []sse.Event{{Name: "head", Data: head.String()}, {Name: "status", Data: string(state)}}
-	page.When.Said = "" // it changes by itself, and the page knows how
+	// These change by themselves, as the time passes.
+	page.When.Said, page.Marks = "", nil
+	sum := &t.log.Summary
+	marks := fmt.Sprint(sum.PinnedAt.IsZero(), sum.Archived, expired(sum, now), sum.ExpiresAt.UnixNano())
 	head.Reset()
 	if err := page.Head().Render(ctx, &head); err != nil {
 		return nil, "", fmt.Errorf("rendering the head of a conversation: %w", err)
 	}
-	return events, l.hash(head.String(), string(state)), nil
+	return events, l.hash(head.String(), marks, string(state)), nil
 }
 
 func (l *live) hash(parts ...string) string {

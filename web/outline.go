@@ -2,8 +2,10 @@ package web
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"serve-web/conversation"
@@ -22,13 +24,13 @@ func gistOf(pc *piece) gist {
 	g := gist{kind: pc.kind}
 	switch b := pc.event.Body.(type) {
 	case conversation.Request:
-		g.words = named(firstLine(b.Text), requestLength)
+		g.words = strings.Clone(named(firstLine(b.Text), requestLength)) // a part of a text keeps all of it
 	case conversation.ToolCall:
-		g.tool = named(b.Name, nameLength)
+		g.tool = strings.Clone(named(b.Name, nameLength))
 	case conversation.ToolResponse:
 		g.failed = b.IsError && pc.sub == 0
 		if pc.call != nil {
-			g.tool = named(pc.call.Name, nameLength)
+			g.tool = strings.Clone(named(pc.call.Name, nameLength))
 		}
 	}
 	return g
@@ -70,65 +72,81 @@ func presentOutline(t *transcript, now time.Time) []templates.Turn {
 	return out
 }
 
-// presentTools counts the calls of tools by name, most often called first. In the user view, where
-// names are not known, there is one line for all (V-5).
-func presentTools(t *transcript) (all templates.Tool, tools []templates.Tool) {
-	by := map[string]*templates.Tool{}
-	for e := range t.entries {
-		if !e.counts() {
+// figures are what entries come to. They do not change.
+type figures struct {
+	all   templates.Tool
+	tools map[string]templates.Tool
+	// models are the places of those that answered, in the order in which they first did.
+	models map[string]int
+}
+
+// with returns f with what more entries add.
+func (f figures) with(entries []*entry) figures {
+	tools, models := false, false // are f's own
+	for _, e := range entries {
+		if e.counts() {
+			if !tools {
+				f.tools, tools = owned(f.tools), true
+			}
+			tool := f.tools[e.gist.tool]
+			tool.Name = e.gist.tool
+			f.all.Calls++
+			tool.Calls++
+			if e.gist.failed {
+				f.all.Errors++
+				tool.Errors++
+			}
+			f.tools[e.gist.tool] = tool
+		}
+		if e.key.model == "" {
 			continue
 		}
-		all.Calls++
-		tool := by[e.gist.tool]
-		if tool == nil {
-			tool = &templates.Tool{Name: e.gist.tool}
-			by[e.gist.tool] = tool
-		}
-		tool.Calls++
-		if e.gist.failed {
-			all.Errors++
-			tool.Errors++
+		name := named(e.key.model, nameLength)
+		if _, ok := f.models[name]; name != "" && !ok {
+			if !models {
+				f.models, models = owned(f.models), true
+			}
+			f.models[name] = len(f.models)
 		}
 	}
-	for name, tool := range by {
+	return f
+}
+
+// owned returns a copy of m, never nil.
+func owned[V any](m map[string]V) map[string]V {
+	if m == nil {
+		return map[string]V{}
+	}
+	return maps.Clone(m)
+}
+
+// presentTools lists the tools, the most often called first. In the user view, where names are not
+// known, there are none (V-5).
+func presentTools(f figures) []templates.Tool {
+	var tools []templates.Tool
+	for name, tool := range f.tools {
 		if name != "" {
-			tools = append(tools, *tool)
+			tools = append(tools, tool)
 		}
 	}
 	slices.SortFunc(tools, func(a, b templates.Tool) int {
 		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Name, b.Name))
 	})
-	return all, tools
+	return tools
 }
 
-// models are those that answered, in the order in which they first did.
-func (t *transcript) models() []string {
-	var out []string
-	for e := range t.entries {
-		if m := named(e.key.model, nameLength); m != "" && !slices.Contains(out, m) {
-			out = append(out, m)
-		}
+// presentModels lists the models that answered, in the order in which they first did.
+func presentModels(f figures) []string {
+	out := make([]string, len(f.models))
+	for name, i := range f.models {
+		out[i] = name
 	}
 	return out
 }
 
-// lasted says how long a log goes on, from its first event to its last: "2 hours"; "" if that is
-// not known, or less than a minute.
-func lasted(events []conversation.Event) string {
-	var first, last time.Time
-	for _, e := range events {
-		if !e.Time.IsZero() {
-			first = e.Time
-			break
-		}
-	}
-	for _, e := range slices.Backward(events) {
-		if !e.Time.IsZero() {
-			last = e.Time
-			break
-		}
-	}
-	switch d := last.Sub(first); {
+// lasted says how long a log goes on: "2 hours"; "" if that is not known, or less than a minute.
+func lasted(began, ended time.Time) string {
+	switch d := ended.Sub(began); {
 	case d < time.Minute:
 		return ""
 	case d < time.Hour:

@@ -563,7 +563,7 @@ func TestBudget(t *testing.T) {
 		lib.set(web.LogOf(t, id, []byte(`[{"type":"chat_request","content":"`+strings.Repeat("x", 1000)+`"}]`)))
 	}
 	s := newServer(lib, io.Discard)
-	s.Cached(4000) // two, with what an entry costs beside
+	s.Cached(6000) // two, with what an entry and a transcript cost beside
 	read := func(id string, want int64) {
 		t.Helper()
 		before := s.Renders()

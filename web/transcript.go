@@ -18,33 +18,44 @@ import (
 // transcript is what a log shows, entry by entry, rendered. It does not change: a log that grew makes
 // a new one, which shares what stayed as it was.
 //
-// What an append can still change is the open passage, which may grow, and what stands behind it.
-// All before that is done. So the cost of an append is in the passage and in what is new.
+// What an append can still change is the open passage, which may grow, calls that have no response,
+// and what stands behind them. All before that is done. So the cost of an append is in what is open
+// and in what is new.
 type transcript struct {
-	log     *conversation.Log
-	folding folding // after the last event of log
-	// done are the entries that no append changes; said is what they have told.
-	done []entry
-	said said
-	// open are the pieces from the open passage on, tail the entries that they make.
+	// log is nil in a transcript that is kept while nobody reads it: nothing in one holds on to a log.
+	log *conversation.Log
+	// at is the place after the last event of the log, and names who answers in it at first.
+	at      conversation.Position
+	names   conversation.Names
+	folding folding // after the last event
+	// done are the entries that no append changes, said and figures what they have told.
+	done    *stretch
+	said    said
+	figures figures
+	// open are the pieces from the first on that may change, without what the log has; tail are the
+	// entries that they make, rest their sums and those of done.
 	open []piece
-	tail []entry
+	tail []*entry
+	rest sums
 	// coloured is the last of those of the entries, or born where there is none. It was born when the
 	// first of all that it goes on from was made: nothing is known of colours that were missing before.
 	coloured, born int64
-	// grown says that another transcript goes on from this one, and may have written to the memory
-	// behind its slices.
-	grown *atomic.Bool
 }
 
-// entry is one thing in a transcript, rendered.
+// work counts what making and reading transcripts costs.
+type work struct {
+	// entries are those that were looked at, pieces those that were made, changed or compared.
+	entries, pieces atomic.Int64
+}
+
+// entry is one thing in a transcript, rendered. It does not change.
 type entry struct {
 	// touched is the index of the last event that had a say in the entry: who has read the log up to
-	// there has the entry as it is.
-	touched int
-	key     key
-	time    time.Time
-	article templates.Article
+	// there has the entry as it is. first is that of its first event.
+	first, touched int
+	key            key
+	time           time.Time
+	article        templates.Article
 	// sub tells entries of one event apart; a stub shows nothing; gist is for the outline.
 	sub  int
 	stub bool
@@ -91,16 +102,24 @@ type piece struct {
 	// event is what of the event is in the view, blocks those of its blocks that the piece has.
 	event  conversation.Event
 	blocks []conversation.Block
-	// texts are those of a passage, nil for all else; begun is the index of the event that gave it
-	// something to show, -1 before. Texts of one passage are one text.
+	// parts are the indexes of the events of a passage, nil for all else; begun is that of the one that
+	// gave it something to show, -1 before. Texts, once they are asked for, are one text.
+	parts   []int
 	texts   []string
 	begun   int
 	passage int
+	// at is the index of the event that was passing when the piece was made: pieces are in its order.
+	at int
 	// state is that of a call, and call that of a response, asked the inquiry of an answer.
 	state  state
 	call   *conversation.ToolCall
-	callAt int // the index of its event
+	callAt int // the index of its event, -1 if there is none
 	asked  *conversation.InquiryRequest
+	// known says that who and about are: the name over the piece, and a hash of what call and asked
+	// say. What the log has is not there then: event, blocks, texts, call, asked.
+	known bool
+	who   string
+	about uint64
 	// turns are those that a summary stands for; compacted says that a compaction had a say, differs
 	// that a tool told the model something else than the user.
 	turns              string
@@ -117,7 +136,7 @@ func (p *piece) id() string {
 }
 
 // hidden reports whether there is nothing to show: a passage of whitespace alone.
-func (p *piece) hidden() bool { return p.texts != nil && p.begun < 0 }
+func (p *piece) hidden() bool { return p.parts != nil && p.begun < 0 }
 
 // folding makes pieces of events as they pass, in order. A copy remembers the place.
 type folding struct {
@@ -125,21 +144,35 @@ type folding struct {
 	view   view
 	marker userview.Marker
 	calls  conversation.Calls
-	events []conversation.Event // all of the log
+	events []conversation.Event // all of the log, as long as it is at hand
 	names  conversation.Names
 	turns  int
+	// running are the indexes of the calls of the turn that nothing has become of.
+	running []int
 	// differing counts the results that told the model something else than the user, in its view.
 	differing int
+	// began and ended are the first and the last time of an event; zero where none has any.
+	began, ended time.Time
+	// starts is the index of the first turn_start, second that of the first event of a second turn, as
+	// long as each request opens one; -1 where there is none. perRequest counts those turns.
+	starts, second int
+	perRequest     conversation.Turns
+	work           *work
 }
 
 func newFolding(seed maphash.Seed, log *conversation.Log, v view) folding {
-	return folding{seed: seed, view: v, marker: userview.NewMarker(log.Events), events: log.Events, names: log.Names}
+	return folding{seed: seed, view: v, marker: userview.NewMarker(log.Events), events: log.Events, names: log.Names,
+		starts: -1, second: -1, perRequest: conversation.Turns{PerRequest: true}, work: new(work)}
 }
 
 // fold returns the pieces of a view of a log.
 func fold(seed maphash.Seed, log *conversation.Log, v view) []piece {
 	f := newFolding(seed, log, v)
-	return f.all(log, log.Events, nil)
+	pieces := f.all(log, log.Events, nil)
+	for i := range pieces {
+		pieces[i] = *f.whole(&pieces[i])
+	}
+	return pieces
 }
 
 // all adds what events show, which are those of the log from some place on, in the model view from
@@ -175,6 +208,7 @@ func (f *folding) next(e conversation.Event, pieces []piece) []piece {
 // pass takes in e, and returns the piece that it is the first of, but for what it says. The calls
 // among pieces learn what e means for them.
 func (f *folding) pass(e conversation.Event, pieces []piece) piece {
+	f.note(e)
 	mark := f.marker.Next(e)
 	before := f.names
 	if d, ok := e.Body.(conversation.ConfigDelta); ok {
@@ -188,13 +222,16 @@ func (f *folding) pass(e conversation.Event, pieces []piece) piece {
 		return p
 	}
 	if opens {
-		f.strand(pieces, e, interrupted)
+		f.strand(pieces, f.calls.Waiting(), e, interrupted)
+		f.running = nil
 	}
 	switch b := e.Body.(type) {
 	case conversation.Message, conversation.Reasoning, conversation.Structured, conversation.Request:
-		f.strand(pieces, e, unanswered)
+		f.strand(pieces, f.running, e, unanswered)
+		f.running = nil
 	case conversation.ToolCall:
 		p.state = running
+		f.running = append(f.running, e.Index)
 	case conversation.InquiryResponse:
 		p.asked = askedBy(f.events, b, e.Index)
 	}
@@ -202,19 +239,67 @@ func (f *folding) pass(e conversation.Event, pieces []piece) piece {
 		if c, ok := f.events[at].Body.(conversation.ToolCall); ok {
 			p.call, p.callAt = &c, at
 		}
-		if call := callAt(pieces, at); call != nil {
+		if call := f.callAt(pieces, at); call != nil {
 			call.state, call.touched = answered, e.Index
 		}
 	}
 	return p
 }
 
+// note remembers of e what is asked of a log as a whole.
+func (f *folding) note(e conversation.Event) {
+	if !e.Time.IsZero() {
+		f.ended = e.Time
+		if f.began.IsZero() {
+			f.began = e.Time
+		}
+	}
+	if f.starts >= 0 {
+		return
+	}
+	if _, ok := e.Body.(conversation.TurnStart); ok {
+		f.starts = e.Index
+	} else if f.perRequest.Next(e) > 0 && f.second < 0 {
+		f.second = e.Index
+	}
+}
+
 func (f *folding) piece(e conversation.Event, mark userview.Mark) piece {
-	return piece{first: e.Index, touched: e.Index, turn: mark.Turn, passage: mark.Passage, time: e.Time, names: f.names, begun: -1}
+	return piece{first: e.Index, at: e.Index, touched: e.Index, turn: mark.Turn, passage: mark.Passage, time: e.Time, names: f.names,
+		begun: -1, callAt: -1}
+}
+
+// from finds the first of the pieces that were made as an event passed, or later.
+func (f *folding) from(pieces []piece, index int) int {
+	return sort.Search(len(pieces), func(i int) bool {
+		f.worked(1)
+		return pieces[i].at >= index
+	})
+}
+
+func (f *folding) worked(pieces int) {
+	if f.work != nil {
+		f.work.pieces.Add(int64(pieces))
+	}
+}
+
+// passageAt finds the passage of an index among pieces; -1 if it is not there.
+func (f *folding) passageAt(pieces []piece, passage int) int {
+	if passage < 0 { // what a compaction made is whole
+		return -1
+	}
+	for i := f.from(pieces, passage); i < len(pieces) && pieces[i].at == passage; i++ {
+		f.worked(1)
+		if pieces[i].parts != nil && pieces[i].passage == passage {
+			return i
+		}
+	}
+	return -1
 }
 
 // add adds what e shows, an event as it is in the view, to pieces.
 func (f *folding) add(pieces []piece, p piece, e conversation.Event) []piece {
+	f.worked(1)
 	p.event = e
 	text := ""
 	switch b := e.Body.(type) {
@@ -225,9 +310,9 @@ func (f *folding) add(pieces []piece, p piece, e conversation.Event) []piece {
 	case conversation.Structured:
 		p.kind = "structured"
 	case conversation.Message:
-		p.kind, p.texts, text = "message", []string{}, b.Text
+		p.kind, p.parts, text = "message", []int{}, b.Text
 	case conversation.Reasoning:
-		p.kind, p.texts, text = "reasoning", []string{}, b.Text
+		p.kind, p.parts, text = "reasoning", []int{}, b.Text
 	case conversation.ToolCall:
 		p.kind = "call"
 	case conversation.ToolResponse:
@@ -244,15 +329,13 @@ func (f *folding) add(pieces []piece, p piece, e conversation.Event) []piece {
 	case conversation.Broken:
 		p.kind = "broken"
 	}
-	if p.texts == nil {
+	if p.parts == nil {
 		p.raw = f.hash(e)
 		return append(pieces, p)
 	}
-	for i := len(pieces) - 1; i >= 0 && pieces[i].first >= p.passage; i-- { // it is the last, or near it
-		if open := &pieces[i]; open.texts != nil && open.passage == p.passage {
-			f.join(open, e, text)
-			return pieces
-		}
+	if i := f.passageAt(pieces, p.passage); i >= 0 {
+		f.join(&pieces[i], e, text)
+		return pieces
 	}
 	f.join(&p, e, text)
 	return append(pieces, p)
@@ -262,12 +345,60 @@ func (f *folding) hash(e conversation.Event) uint64 { return maphash.Bytes(f.see
 
 // join adds the text of e to a passage. Where everything is shown, so is one of whitespace.
 func (f *folding) join(p *piece, e conversation.Event, text string) {
-	p.texts = append(p.texts, text)
+	p.parts = append(p.parts, e.Index)
 	p.touched = e.Index
 	p.raw = maphash.Comparable(f.seed, [2]uint64{p.raw, f.hash(e)})
 	if p.begun < 0 && (f.view == rawView || strings.TrimSpace(text) != "") {
 		p.begun = e.Index
 	}
+}
+
+// whole returns p with what the log has of it. In the model view it has that already: what a compaction
+// left of an event is not known from the event.
+func (f *folding) whole(p *piece) *piece {
+	w := *p
+	if p.known {
+		w.event = f.events[p.first]
+		if f.view == userView {
+			if kept, ok := userview.UserEvent(w.event); ok {
+				w.event = kept
+			}
+		}
+		switch b := w.event.Body.(type) {
+		case conversation.ToolResponse:
+			w.blocks = w.split(b, f.view)[p.sub].blocks
+		case conversation.InquiryResponse:
+			w.asked = askedBy(f.events, b, p.first)
+		}
+		if p.callAt >= 0 {
+			if c, ok := f.events[p.callAt].Body.(conversation.ToolCall); ok {
+				w.call = &c
+			}
+		}
+	}
+	if p.parts != nil {
+		w.texts = make([]string, 0, len(p.parts))
+	}
+	for _, i := range p.parts {
+		e := f.events[i]
+		if p.passage < 0 {
+			e = w.event
+		}
+		switch b := e.Body.(type) {
+		case conversation.Message:
+			w.texts = append(w.texts, b.Text)
+		case conversation.Reasoning:
+			w.texts = append(w.texts, b.Text)
+		}
+	}
+	return &w
+}
+
+// lean returns p without what the log has of it.
+func (p *piece) lean() piece {
+	l := *p
+	l.event, l.blocks, l.texts, l.call, l.asked = conversation.Event{}, nil, nil, nil, nil
+	return l
 }
 
 // split makes one piece of each run of blocks that are all speech, or all result.
@@ -304,19 +435,15 @@ func (f folding) open(next int, pieces []piece) int {
 	at := len(pieces)
 	for _, body := range [...]conversation.Body{conversation.Message{}, conversation.Reasoning{}} {
 		marker := f.marker // a copy
-		first := marker.Next(conversation.Event{Index: next, Body: body}).Passage
-		for i := at - 1; i >= 0 && first < next && pieces[i].first >= first; i-- {
-			if pieces[i].texts != nil && pieces[i].passage == first {
-				at = i
-				break
+		if first := marker.Next(conversation.Event{Index: next, Body: body}).Passage; first < next {
+			if i := f.passageAt(pieces, first); i >= 0 {
+				at = min(at, i)
 			}
 		}
 	}
 	if f.view == rawView {
 		for _, index := range f.calls.Waiting() {
-			if i := sort.Search(len(pieces), func(i int) bool { return pieces[i].first >= index }); i < at {
-				return i
-			}
+			return min(at, f.from(pieces, index))
 		}
 	}
 	return at
@@ -328,7 +455,7 @@ func (p *presenter) transcribe(log *conversation.Log, v view) *transcript {
 }
 
 func (p *presenter) transcribeFrom(log *conversation.Log, v view, known map[string]*entry) *transcript {
-	t := &transcript{log: log, folding: newFolding(p.seed, log, v), said: said{turn: -1, gone: -1}, grown: new(atomic.Bool)}
+	t := &transcript{log: log, at: log.Position(), names: log.Names, folding: newFolding(p.seed, log, v), said: said{turn: -1, gone: -1}}
 	t.born = time.Now().UnixNano()
 	t.coloured = t.born
 	t.take(p, log.Events, nil, known)
@@ -338,36 +465,43 @@ func (p *presenter) transcribeFrom(log *conversation.Log, v view, known map[stri
 // extend returns the transcript of log, most often a later state of t's own. Where it only grew, all
 // that is done stays; where it was edited, every entry that is the same at the same place stays.
 func (t *transcript) extend(p *presenter, log *conversation.Log) *transcript {
-	n := len(t.log.Events)
+	n := t.at.Events
+	same := n <= len(log.Events) && log.At(n) == t.at && log.Names == t.names
+	next := *t
+	next.log, next.folding.events = log, log.Events
 	switch {
-	case log == t.log:
-		return t
-	case t.folding.view == modelView, n > len(log.Events) || log.At(n) != t.log.Position() || log.Names != t.log.Names,
+	case same && n == len(log.Events):
+		return &next
+	case !same, t.folding.view == modelView,
 		// The first turn_start of all changes what opened the turns before it.
 		t.folding.marker.Turns.PerRequest && conversation.HasTurnStart(log.Events[n:]):
-		known := make(map[string]*entry, len(t.done)+len(t.tail))
+		known := make(map[string]*entry, t.len())
 		for e := range t.entries {
 			known[e.key.id] = e
 		}
 		return p.transcribeFrom(log, t.folding.view, known)
 	}
-	next := *t
-	next.log, next.tail, next.grown = log, nil, new(atomic.Bool)
-	next.folding.events, next.folding.calls = log.Events, t.folding.calls.Clone()
+	next.at = log.Position()
+	next.folding.calls = t.folding.calls.Clone()
+	// Others may go on from t, too: what is appended must not reach their memory.
+	next.folding.running = slices.Clip(t.folding.running)
 	pieces := slices.Clone(t.open)
-	if !t.grown.CompareAndSwap(false, true) {
-		// Somebody else goes on from t too, and must not write where this one does.
-		next.done = slices.Clip(next.done)
-		for i := range pieces {
-			pieces[i].texts = slices.Clip(pieces[i].texts)
-		}
+	for i := range pieces {
+		pieces[i].parts = slices.Clip(pieces[i].parts)
 	}
 	known := make(map[string]*entry, len(t.tail))
-	for i := range t.tail {
-		known[t.tail[i].key.id] = &t.tail[i]
+	for _, e := range t.tail {
+		known[e.key.id] = e
 	}
 	next.take(p, log.Events[n:], pieces, known)
 	return &next
+}
+
+// kept returns t without the log, which is for others to keep or to let go.
+func (t *transcript) kept() *transcript {
+	k := *t
+	k.log, k.folding.events = nil, nil
+	return &k
 }
 
 // take folds events in behind pieces and renders those that known does not have.
@@ -375,62 +509,93 @@ func (t *transcript) take(p *presenter, events []conversation.Event, pieces []pi
 	pieces = t.folding.all(t.log, events, pieces)
 	open := t.folding.open(len(t.log.Events), pieces)
 	now, begun := t.said, -1
+	var done []*entry
+	t.tail = nil
 	for i := range pieces {
 		if i == open {
 			t.said = now
 		}
 		pc := &pieces[i]
+		t.folding.worked(1)
+		if !pc.known {
+			pc.who, pc.about = strings.Clone(p.who(pc)), t.folding.about(pc)
+		}
 		if pc.hidden() {
 			continue
 		}
-		k := key{id: pc.id(), raw: t.folding.mixed(pc), turn: pc.turn, who: p.who(pc)}
-		e := entry{touched: pc.touched, time: pc.time}
-		if pc.state == answered {
-			// It shows nothing any more, and the next entry may have to say what it said.
-			now.gone = max(now.gone, pc.touched)
-			t.place(p, e, k, pc, known, i < open)
-			continue
+		e := &entry{first: pc.first, touched: pc.touched, time: pc.time, sub: pc.sub, stub: pc.state == answered}
+		e.key = key{id: pc.id(), raw: t.folding.mixed(pc), turn: pc.turn, who: pc.who}
+		now.tell(e, pc)
+		if !e.stub {
+			// Where a passage began to show after an entry behind it, that entry may have had to say
+			// what the passage says now.
+			if pc.first < begun {
+				e.touched = max(e.touched, begun)
+			}
+			begun = max(begun, pc.begun)
 		}
-		k.opens, now.turn = pc.turn > now.turn, pc.turn
-		e.touched, now.gone = max(e.touched, now.gone), -1
-		if answers(pc) && pc.names.Model != now.model {
-			k.model, now.model = pc.names.Model, pc.names.Model
+		if old := known[e.key.id]; old != nil && old.key == e.key {
+			e.article, e.gist, e.pending, e.coloured = old.article, old.gist, old.pending, old.coloured
+		} else {
+			whole := t.folding.whole(pc)
+			e.gist = gistOf(whole)
+			t.render(p, e, pc, whole)
 		}
-		switch {
-		case k.opens || pc.kind == "request":
-			now.named = ""
-		case pc.kind != "speech": // which is not like the rest, and says so beside the name
-			k.again = now.named == k.who && k.model == ""
+		if i < open {
+			done = append(done, e)
+		} else {
+			t.tail = append(t.tail, e)
 		}
-		if answers(pc) {
-			now.named = k.who
-		}
-		// Where a passage began to show after an entry behind it, that entry may have had to say
-		// what the passage says now.
-		if pc.first < begun {
-			e.touched = max(e.touched, begun)
-		}
-		begun = max(begun, pc.begun)
-		t.place(p, e, k, pc, known, i < open)
 	}
 	if open == len(pieces) {
 		t.said = now
 	}
-	t.open = slices.Clone(pieces[open:])
+	t.figures = t.figures.with(done)
+	t.done = t.done.with(done)
+	t.rest = t.done.all()
+	for _, e := range t.tail {
+		t.rest = t.rest.with(e)
+	}
+	t.open = nil
+	for i := open; i < len(pieces); i++ {
+		lean := pieces[i].lean()
+		lean.known = true
+		t.open = append(t.open, lean)
+	}
+	t.folding.work.entries.Add(int64(len(done) + len(t.tail)))
 }
 
-// place puts an entry where it belongs, rendered if it is not known.
-func (t *transcript) place(p *presenter, e entry, k key, pc *piece, known map[string]*entry, done bool) {
-	e.key, e.sub, e.stub, e.gist = k, pc.sub, pc.state == answered, gistOf(pc)
-	if old := known[k.id]; old != nil && old.key == k {
-		e.article, e.pending = old.article, old.pending
-	} else {
-		p.render(&e, pc, t.log.Summary.ID, t.folding.view)
+// tell makes e say what was not said before it.
+func (s *said) tell(e *entry, pc *piece) {
+	if e.stub {
+		// It shows nothing any more, and the next entry may have to say what it said.
+		s.gone = max(s.gone, pc.touched)
+		return
 	}
-	if done {
-		t.done = append(t.done, e)
-	} else {
-		t.tail = append(t.tail, e)
+	k := &e.key
+	k.opens, s.turn = pc.turn > s.turn, pc.turn
+	e.touched, s.gone = max(e.touched, s.gone), -1
+	if answers(pc) && pc.names.Model != s.model {
+		k.model, s.model = pc.names.Model, pc.names.Model
+	}
+	switch {
+	case k.opens || pc.kind == "request":
+		s.named = ""
+	case pc.kind != "speech": // which is not like the rest, and says so beside the name
+		k.again = s.named == k.who && k.model == ""
+	}
+	if answers(pc) {
+		s.named = k.who
+	}
+}
+
+// render makes the markup of e from its piece, which is pc as it is kept.
+func (t *transcript) render(p *presenter, e *entry, pc, whole *piece) {
+	p.render(e, whole, t.log.Summary.ID, t.folding.view)
+	if e.pending != nil {
+		lean := pc.lean()
+		lean.known = true
+		e.pending = &lean
 	}
 }
 
@@ -446,14 +611,26 @@ func answers(p *piece) bool {
 
 // entries yields all entries, in the order of their first events.
 func (t *transcript) entries(yield func(*entry) bool) {
-	for _, list := range [...][]entry{t.done, t.tail} {
-		for i := range list {
-			if !yield(&list[i]) {
+	for _, list := range t.lists(func(sums) bool { return false }) {
+		for _, e := range list {
+			if !yield(e) {
 				return
 			}
 		}
 	}
 }
+
+// lists returns the entries, but for those at the beginning that are past, as for [stretch.since].
+func (t *transcript) lists(past func(sums) bool) [][]*entry {
+	var out [][]*entry
+	for _, s := range t.done.since(past) {
+		out = append(out, s.entries)
+	}
+	return append(out, t.tail)
+}
+
+// len is the number of entries.
+func (t *transcript) len() int { return t.rest.entries }
 
 // place is where a reader of a transcript stands.
 type place struct {
@@ -492,43 +669,33 @@ func parsePlace(s string) (p place, ok bool) {
 
 // end is where a reader stands who has all of t.
 func (t *transcript) end() place {
-	return place{Position: t.position(len(t.log.Events)), lacks: t.waits(), since: t.coloured}
+	return place{Position: t.position(t.at.Events), lacks: t.waits(), since: t.coloured}
 }
 
 // position is the place after the first n events of what t shows. Who answers before any event says
 // otherwise is no event, and yet shows in the entries, so that it counts.
 func (t *transcript) position(n int) conversation.Position {
 	at := t.log.At(n)
-	if names := t.log.Names; n > 0 && names != (conversation.Names{}) {
-		at.Hash ^= crc32.ChecksumIEEE([]byte(names.Assistant + "\x00" + names.Model))
+	if n > 0 && t.names != (conversation.Names{}) {
+		at.Hash ^= crc32.ChecksumIEEE([]byte(t.names.Assistant + "\x00" + t.names.Model))
 	}
 	return at
 }
 
 // goesOn reports whether a reader who stands at a place has what t shows up to there.
 func (t *transcript) goesOn(at place) bool {
-	if at.Events > len(t.log.Events) || t.position(at.Events) != at.Position || at.lacks && at.since < t.born ||
-		t.folding.view == modelView && compactedSince(t.log.Events, at.Events) {
+	f := &t.folding
+	if at.Events > t.at.Events || t.position(at.Events) != at.Position || at.lacks && at.since < t.born ||
+		f.view == modelView && compactedSince(t.log.Events, at.Events) {
 		return false
 	}
 	// As long as there was no turn_start, each request opened a turn.
-	if t.folding.marker.Turns.PerRequest || conversation.HasTurnStart(t.log.Events[:at.Events]) {
-		return true
-	}
-	turns := conversation.Turns{PerRequest: true}
-	for _, e := range t.log.Events[:at.Events] {
-		if turns.Next(e) > 0 {
-			return false
-		}
-	}
-	return true
+	started := f.starts >= 0 && f.starts < at.Events
+	return f.marker.Turns.PerRequest || started || f.second < 0 || f.second >= at.Events
 }
 
 // waits reports whether colours of t are still being made.
-func (t *transcript) waits() bool {
-	waits := func(e entry) bool { return e.pending != nil }
-	return slices.ContainsFunc(t.done, waits) || slices.ContainsFunc(t.tail, waits)
-}
+func (t *transcript) waits() bool { return t.rest.pending > 0 }
 
 // settled returns t with the colours that were made meanwhile.
 func (t *transcript) settled(p *presenter) *transcript {
@@ -536,17 +703,63 @@ func (t *transcript) settled(p *presenter) *transcript {
 		return t
 	}
 	next := *t
-	next.done, next.tail = slices.Clone(t.done), slices.Clone(t.tail)
-	next.grown = new(atomic.Bool)
-	next.grown.Store(true) // what is open is shared with t, which may be gone on from as well
-	for e := range next.entries {
-		if e.pending != nil {
-			p.render(e, e.pending, t.log.Summary.ID, t.folding.view)
+	next.rest = sums{touched: -1}
+	whole := t.wholes()
+	changed := false
+	settle := func(list []*entry) []*entry {
+		out := list
+		for i, e := range list {
+			t.folding.work.entries.Add(1)
 			if e.pending == nil {
-				next.coloured = max(next.coloured+1, time.Now().UnixNano())
-				e.coloured = next.coloured
+				continue
 			}
+			again := *e
+			if t.render(p, &again, e.pending, whole(e.pending)); again.pending != nil {
+				continue
+			}
+			changed = true
+			if &out[0] == &list[0] {
+				out = slices.Clone(list)
+			}
+			next.coloured = max(next.coloured+1, time.Now().UnixNano())
+			again.coloured = next.coloured
+			out[i] = &again
+		}
+		return out
+	}
+	from := t.done.since(func(s sums) bool { return s.pending == 0 })
+	if len(from) > 0 {
+		next.done = from[0].before
+		for _, s := range from {
+			next.done = next.done.with(settle(s.entries))
 		}
 	}
+	next.tail = settle(t.tail)
+	if !changed {
+		return t
+	}
+	next.rest = next.done.all()
+	for _, e := range next.tail {
+		next.rest = next.rest.with(e)
+	}
 	return &next
+}
+
+// wholes returns what makes pieces whole that were kept. In the model view they are all made anew, and
+// only if one is asked for.
+func (t *transcript) wholes() func(*piece) *piece {
+	if t.folding.view != modelView {
+		return t.folding.whole
+	}
+	var all map[string]*piece
+	return func(p *piece) *piece {
+		if all == nil {
+			all = map[string]*piece{}
+			pieces := fold(t.folding.seed, t.log, modelView)
+			for i := range pieces {
+				all[pieces[i].id()] = &pieces[i]
+			}
+		}
+		return all[p.id()]
+	}
 }

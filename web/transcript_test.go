@@ -426,7 +426,7 @@ func stateOf(t *transcript) (entries []entry, rest string) {
 	for e := range t.entries {
 		entries = append(entries, *e)
 	}
-	return entries, fmt.Sprintf("%d done, said %v, open %s, turns %d, differing %d", len(t.done), t.said, pieces(t.open), t.folding.turns, t.folding.differing)
+	return entries, fmt.Sprintf("%d done, said %v, open %s, turns %d, differing %d", t.done.all().entries, t.said, pieces(t.open), t.folding.turns, t.folding.differing)
 }
 
 func pieces(list []piece) string {
@@ -547,8 +547,9 @@ func TestSettled(t *testing.T) {
 	rec.pending = true
 	p := testPresenter(rec)
 	tr := p.transcribe(LogOf(t, "1", events("request:a", "message:b")), userView)
-	if again := tr.settled(p); again == tr {
-		t.Error("settled() of what waits for colours changed nothing, want it rendered again")
+	before := p.renders.Load()
+	if again := tr.settled(p); again != tr || p.renders.Load() != before+2 {
+		t.Error("settled() of what waits for colours changed something, or did not ask for them")
 	}
 	rec.pending = false
 	done := tr.settled(p)

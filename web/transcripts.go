@@ -21,8 +21,8 @@ type transcripts struct {
 // slot is one conversation's place.
 type slot struct {
 	// render is held while the transcript is made, so that two readers do not make it twice.
-	render     sync.Mutex
-	transcript *transcript // guarded by render
+	render sync.Mutex
+	kept   *transcript // without its log, whose memory is the library's; guarded by render
 
 	bytes, used int64 // guarded by transcripts.mu
 }
@@ -41,13 +41,15 @@ func (t *transcripts) read(ctx context.Context, id string, v view) (*transcript,
 	s := t.slot(name)
 	s.render.Lock()
 	defer s.render.Unlock()
-	if s.transcript == nil {
-		s.transcript = t.presenter.transcribe(log, v)
+	var now *transcript
+	if s.kept == nil {
+		now = t.presenter.transcribe(log, v)
 	} else {
-		s.transcript = s.transcript.extend(t.presenter, log).settled(t.presenter)
+		now = s.kept.extend(t.presenter, log).settled(t.presenter)
 	}
-	t.keep(name, s, s.transcript.bytes())
-	return s.transcript, nil
+	s.kept = now.kept()
+	t.keep(name, s, now.bytes())
+	return now, nil
 }
 
 func (t *transcripts) slot(id string) *slot {
@@ -88,16 +90,23 @@ func (t *transcripts) keep(id string, s *slot, bytes int64) {
 	}
 }
 
-// entryBytes is about what an entry costs beside its markup.
-const entryBytes = 500
+// What things cost in memory, about, beside the markup of entries.
+const (
+	slotBytes  = 1000
+	entryBytes = 500
+	openBytes  = 500
+)
 
-// bytes is about the memory of a transcript that is not the log's.
+// bytes is about the memory of a transcript that is kept.
 func (t *transcript) bytes() int64 {
-	var n int64
-	for e := range t.entries {
-		n += int64(e.bytes())
+	n := slotBytes + t.rest.bytes
+	for i := range t.open {
+		n += t.open[i].bytes()
 	}
 	return n
 }
 
 func (e *entry) bytes() int { return entryBytes + e.article.Len() }
+
+// bytes is of a piece without what the log has of it.
+func (p *piece) bytes() int64 { return int64(openBytes + 8*len(p.parts)) }

@@ -2,7 +2,6 @@ package web
 
 import (
 	"hash/maphash"
-	"sort"
 
 	"serve-web/conversation"
 	"serve-web/userview"
@@ -69,6 +68,7 @@ func (f *folding) model(log *conversation.Log, pieces []piece) []piece {
 			p := p
 			if it.Made > 0 {
 				p = f.piece(it.Event, it.Mark)
+				p.at = e.Index
 				p.sub = max(it.Made-2, 0) // the first of three is the turn's start, which is no entry
 			}
 			if it.Last != it.Turn {
@@ -90,10 +90,10 @@ func (f *folding) model(log *conversation.Log, pieces []piece) []piece {
 	return pieces
 }
 
-// strand notes on the calls that wait what e means for them: a later turn, or the assistant going on.
-func (f *folding) strand(pieces []piece, e conversation.Event, to state) {
-	for _, i := range f.calls.Waiting() {
-		if p := callAt(pieces, i); p != nil && p.state < to {
+// strand notes on calls what e means for them: a later turn, or the assistant going on.
+func (f *folding) strand(pieces []piece, calls []int, e conversation.Event, to state) {
+	for _, i := range calls {
+		if p := f.callAt(pieces, i); p != nil && p.state < to {
 			p.state, p.touched = to, e.Index
 		}
 	}
@@ -110,10 +110,10 @@ func (t *transcript) waiting() []string {
 	return names
 }
 
-// callAt finds the call of an event among pieces, which are in the order of their first events.
-func callAt(pieces []piece, index int) *piece {
-	i := sort.Search(len(pieces), func(i int) bool { return pieces[i].first >= index })
-	for ; i < len(pieces) && pieces[i].first == index; i++ {
+// callAt finds the call of an event among pieces; nil if it is not there.
+func (f *folding) callAt(pieces []piece, index int) *piece {
+	for i := f.from(pieces, index); i < len(pieces) && pieces[i].at == index; i++ {
+		f.worked(1)
 		if pieces[i].kind == "call" {
 			return &pieces[i]
 		}
@@ -129,29 +129,35 @@ func (p *piece) otherSide() view {
 	return rawView
 }
 
-// mixed returns the hash of what an entry shows beside its event.
+// mixed returns the hash of what an entry shows.
 func (f *folding) mixed(p *piece) uint64 {
 	type shown struct {
-		raw                uint64
+		raw, about         uint64
 		state              state
 		compacted, differs bool
 		heard              bool
 		turns              string
-		call, asked        uint64
-		before             conversation.Names
 	}
-	s := shown{raw: p.raw, state: p.state, compacted: p.compacted, differs: p.differs, heard: p.heard, turns: p.turns}
+	return maphash.Comparable(f.seed, shown{p.raw, p.about, p.state, p.compacted, p.differs, p.heard, p.turns})
+}
+
+// about returns the hash of what an entry shows of other events than its own.
+func (f *folding) about(p *piece) uint64 {
+	type others struct {
+		call, asked uint64
+		before      conversation.Names
+	}
+	var o others
 	if p.call != nil {
-		s.call = maphash.String(f.seed, p.call.Name+"\x00"+p.call.Rendered+"\x00"+string(p.call.Arguments))
+		o.call = maphash.String(f.seed, p.call.Name+"\x00"+p.call.Rendered+"\x00"+string(p.call.Arguments))
 	}
-	s.before = p.before
-	if p.kind != "config" {
-		s.before = conversation.Names{}
+	if p.kind == "config" {
+		o.before = p.before
 	}
 	if p.asked != nil {
-		s.asked = maphash.String(f.seed, p.asked.Question.Text)
+		o.asked = maphash.String(f.seed, p.asked.Question.Text)
 	}
-	return maphash.Comparable(f.seed, s)
+	return maphash.Comparable(f.seed, o)
 }
 
 // askedBy finds the inquiry that a response answers: the last of its id before it. An inquiry lies
