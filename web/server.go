@@ -34,8 +34,6 @@ type Config struct {
 	Follower Follower
 	// Workspace is the name of what is served, as a page shows it.
 	Workspace string
-	// Version is that of the program.
-	Version string
 	// Hosts are the host names to answer to beside the names of the loopback, without port.
 	Hosts []string
 	// Token is what a reader has to show once; empty where everybody may read who reaches the server.

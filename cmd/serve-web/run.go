@@ -37,6 +37,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case isMode(args, toolMode):
 		return runTool(args[1:], stdin, stdout)
 	}
+	ctx, stop := untilTold(ctx)
+	defer stop()
 	o, err := parse(args)
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
@@ -58,13 +60,23 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return serve(ctx, o, addr, stdout, stderr)
 }
 
-func serve(ctx context.Context, o options, addr netip.AddrPort, stdout, stderr io.Writer) (err error) {
-	// From here on a signal ends the function, not the process: the demo's files must go. A second
-	// one ends the process.
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop)
+// untilTold returns a context that ends when the process is told to stop, and what ends the
+// listening. A signal ends the context alone: the demo's files must go, and what is waited for at the
+// end is bounded. After one, further ones change nothing any more: the process ends as it should.
+func untilTold(parent context.Context) (context.Context, func()) {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // by nohup, which listening would undo
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(parent, signals...)
+	return ctx, func() {
+		if told := ctx.Err() != nil && parent.Err() == nil; !told {
+			stop()
+		}
+	}
+}
 
+func serve(ctx context.Context, o options, addr netip.AddrPort, stdout, stderr io.Writer) (err error) {
 	// The text handler quotes what is not printable.
 	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.Level(o.logLevel)}))
 	source := jp.Config{Dir: o.dir, UserData: jp.UserDataDir(os.Getenv), Logger: logger}
@@ -137,7 +149,6 @@ func serveSite(ctx context.Context, o options, addr netip.AddrPort, s site) erro
 		Library:   shown,
 		Follower:  shown,
 		Workspace: s.workspace,
-		Version:   programVersion(),
 		Hosts:     access.hosts,
 		Token:     access.token,
 		Logger:    s.logger,

@@ -455,7 +455,8 @@ func testSignals(t *testing.T, path string) {
 	dir := workspace(t)
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
-	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+	// A second signal, in whatever moment it comes, changes nothing.
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		for _, args := range [][]string{{"--port", "0", dir}, {"--port", "0", "--demo"}} {
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			cmd := exec.CommandContext(ctx, path, args...)
@@ -474,6 +475,9 @@ func testSignals(t *testing.T, path string) {
 				t.Errorf("serve-web %q: GET /conversations = %d, want 200", args, got)
 			}
 			must(t, cmd.Process.Signal(sig))
+			for range 20 {
+				_ = cmd.Process.Signal(sig) // fails once it has ended
+			}
 			rest, _ := io.ReadAll(r)
 			if err := cmd.Wait(); err != nil || len(rest) > 0 || stderr.Len() > 0 {
 				t.Errorf("serve-web %q after %v = %v, stdout %q, stderr %q, want exit 0 and silence", args, sig, err, rest, stderr.String())
