@@ -55,6 +55,9 @@ type object = map[string]any
 
 const began = "2026-05-13 10:00:00"
 
+// plainText wants nothing, but has what pages make something of.
+const plainText = "some `code`\n\n```js\nlet x\n```\n\n| a |\n|---|\n| b |\n\n![c](http://d.test/e.png)"
+
 func sentinel(i int) object {
 	return object{"type": "chat_request", "timestamp": began, "content": fmt.Sprintf("sentinel %d", i)}
 }
@@ -154,16 +157,22 @@ func openHostile(t *testing.T, s *server, policy bool) *tab {
 	return p
 }
 
-// shapeOf says what a page is made of around its entries.
-const shapeOf = `[document.body, document.getElementById('transcript')].map(e => [...e.children].map(e => e.tagName + (e.id ? '#' + e.id : '')).join(' ')).join(' | ')`
+// ownOf says what a page is made of around its entries, and which of the elements that no text may
+// become are its script's own.
+const ownOf = `(() => ({
+	shape: [document.body, document.getElementById('transcript')].map(e => [...e.children].map(e => e.tagName + (e.id ? '#' + e.id : '')).join(' ')).join(' | '),
+	never: [...document.querySelectorAll('#transcript :is(script, style, link, meta, base, iframe, frame, object, embed, applet, portal, img, picture, video, audio, source, track, svg:not(.icon), ' +
+		'math, form, button, select, textarea, template, dialog, marquee, input:not([type="checkbox"][disabled]))')].map(e => e.outerHTML),
+}))()`
 
 // judgeTranscript looks at what payloads made of a page: the entries around each, and whatever could
 // run, load, cover or send.
 const judgeTranscript = `async ([count, plain]) => {
 	const bad = [], entries = document.getElementById('entries');
 	const say = (what, e) => { if (bad.length < 20) bad.push(what + ': ' + (e?.outerHTML ?? e ?? '').slice(0, 300)) };
-	const shape = ` + shapeOf + `;
-	if (shape !== plain) say('the page is made of', shape);
+	const own = ` + ownOf + `, ours = new Set(plain.never);
+	if (own.shape !== plain.shape) say('the page is made of', own.shape);
+	for (const e of own.never) if (!ours.has(e)) say('an element', e);
 	for (const e of entries.children) if (e.tagName !== 'ARTICLE' || !/^e\d+(-\d+)?$/.test(e.id)) say('among the entries', e);
 	for (const e of document.querySelectorAll('article')) if (e.parentNode !== entries) say('an entry elsewhere', e);
 	const seen = [];
@@ -173,18 +182,16 @@ const judgeTranscript = `async ([count, plain]) => {
 		if (!/^sentinel \d+$/.test(text)) continue;
 		seen.push(Number(text.slice(9)));
 		const body = a.querySelector('.body');
-		const own = a.outerHTML.replaceAll(text, 'sentinel').replaceAll(a.id, 'ID').replace(/data-turn="\d+"|turn-\d+|Turn \d+/g, 'TURN');
-		if (own !== (model ??= own) || body.children.length !== 1 || body.querySelector('.text').children.length !== 1) say('a sentinel', body);
+		const whole = a.outerHTML.replaceAll(text, 'sentinel').replaceAll(a.id, 'ID').replace(/data-turn="\d+"|turn-\d+|Turn \d+/g, 'TURN');
+		if (whole !== (model ??= whole) || body.children.length !== 1 || body.querySelector('.text').children.length !== 1) say('a sentinel', body);
 	}
 	if (seen.join() !== Array.from({ length: count }, (_, i) => i).join()) say('sentinels', seen.join());
 	document.querySelectorAll('#entries details').forEach(d => { d.open = true });
-	const never = 'script, style, link, meta, base, iframe, frame, object, embed, applet, portal, img, picture, video, audio, source, track, svg:not(.icon), math, form, button, select, textarea, template, dialog, marquee, input:not([type="checkbox"][disabled])';
-	for (const e of entries.querySelectorAll(never)) say('an element', e);
-	for (const e of document.querySelectorAll('#transcript :is(script, style, iframe, object, embed, form)')) say('an element', e);
-	for (const e of document.querySelectorAll('#transcript *')) {
-		for (const { name } of e.attributes) if (/^on|^style$|^srcdoc$|^ping$|^name$|^form|^is$|^slot$|^part$|^popover|^contenteditable$|^autofocus$|^accesskey$/.test(name)) say('an attribute', e);
-		if (e.className && e.closest('.text, .caption, .first, .who, .model, .note') && !e.closest('.chroma') && !['static', 'relative'].includes(getComputedStyle(e).position)) say('not in its place', e);
-	}
+	const on = document.evaluate('.//@*[starts-with(name(), "on")]/..', document.getElementById('transcript'), null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE);
+	for (let i = 0; i < on.snapshotLength; i++) say('an attribute', on.snapshotItem(i));
+	const texts = ':is(.text, .caption, .first, .who, .model, .note)';
+	for (const e of entries.querySelectorAll(texts + ' :is([style], [srcdoc], [ping], [name], [is], [slot], [part], [popover], [popovertarget], [contenteditable], [autofocus], [accesskey], [formaction], [form])')) say('an attribute', e);
+	for (const e of entries.querySelectorAll(texts + ' [class]:not(.chroma *)')) if (!['static', 'relative'].includes(getComputedStyle(e).position)) say('not in its place', e);
 	for (const e of entries.querySelectorAll('a')) {
 		const inside = e.getAttribute('href')?.startsWith('#');
 		if (e.closest('.text') && !inside && (!['http:', 'https:', 'mailto:'].includes(e.protocol) || e.username || e.origin === location.origin)) say('a link', e);
@@ -228,7 +235,7 @@ func TestHostilePages(t *testing.T) {
 		writeConversation(t, dir, id, object{"title": fmt.Sprintf("Payloads %d", n), "archived_at": nil}, events)
 		pages = append(pages, page{"/conversations/" + id, len(some) + 1})
 	}
-	writeConversation(t, dir, "17829900000", object{"title": "Plain"}, []object{sentinel(0), sentinel(1)})
+	writeConversation(t, dir, "17829900000", object{"title": "Plain"}, slices.Concat([]object{sentinel(0)}, through(0, plainText), []object{sentinel(1)}))
 	s := serve(t, dir)
 	var served []string
 	for _, page := range pages {
@@ -244,7 +251,7 @@ func TestHostilePages(t *testing.T) {
 			t.Parallel()
 			p := openHostile(t, s, policy)
 			p.to("/conversations/17829900000?view=" + view)
-			plain := p.eval(shapeOf)
+			plain := p.eval(ownOf)
 			for _, page := range pages {
 				p.to(page.path + "?view=" + view)
 				p.judge(page.path, page.sentinels, plain)
@@ -362,7 +369,7 @@ func TestHostileLive(t *testing.T) {
 	const each = 160
 	dir := t.TempDir()
 	const id = "17829000000"
-	events := []object{sentinel(0)}
+	events := append(through(0, plainText), sentinel(0))
 	title := object{"title": "Live"}
 	writeConversation(t, dir, id, title, events)
 	s := serve(t, dir)
@@ -371,7 +378,7 @@ func TestHostileLive(t *testing.T) {
 	for name, p := range tabs {
 		p.to("/conversations/" + id)
 		p.visible("#live") // the stream is open
-		plain[name] = p.eval(shapeOf)
+		plain[name] = p.eval(ownOf)
 	}
 	all := payloads(t)
 	for n := 0; n < len(all); n += each {
