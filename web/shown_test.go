@@ -97,21 +97,27 @@ func (g *garden) envelope(depth int) string {
 
 func (g *garden) json(depth int) string {
 	name := func() string {
-		return `"` + g.word() + g.maybe(` \u0041`+g.word()) + strings.Repeat("n", g.IntN(2)*g.IntN(300)) + g.maybe("\u202e") + `"`
+		return `"` + g.word() + g.maybe(` \u0041`+g.word()) + strings.Repeat("n", g.IntN(2)*g.IntN(300)) + g.word() + g.maybe("\u202e") + `"`
 	}
 	value := g.one(func() string { return `"` + g.word() + `"` }, g.lit("1"), g.lit("null"),
-		func() string { return `["` + g.times(1500, func() string { return g.word() + `","` }) + `"]` })
+		g.list)
 	if depth > 0 && g.IntN(3) > 0 {
 		value = g.json(depth - 1)
 	}
 	members := g.times(4, func() string { return name() + ":" + g.maybe(" ") + g.one(g.lit(value), name) + "," })
 	return g.one(
 		func() string { return "{" + members + name() + ":" + value + "}" },
+		func() string { return "{" + members + name() + ":" + g.list() + "," + name() + ":1}" },
 		func() string { return "[" + g.times(3, func() string { return name() + "," }) + value + "]" },
 		func() string {
 			return `{"message":` + name() + g.maybe(`,"trace":[`+name()+`]`) + g.maybe(`,"stdout":`+name()) + g.maybe(","+name()+":1") + "}"
 		},
 	)
+}
+
+// list is long enough to be folded.
+func (g *garden) list() string {
+	return `["` + strings.Repeat(g.word()+`","`, 500+g.IntN(500)) + `"]`
 }
 
 func (g *garden) diff() string {
