@@ -63,6 +63,7 @@ func TestContent(t *testing.T) {
 		{"JSON folds by depth", `{"short":1,"list":[` + long + `],"b":{"c":[` + long + `],"d":2}}`,
 			[]string{`json {"short":1}`, `json [` + long + `]`, `json [` + long + `]`, `json {"d":2}`},
 			[]string{"", "  ", "  folded list: 1,201 elements", "  folded b: 2 members", "    folded c: 1,201 elements", "    "}},
+		{"a name that a caption would change is not folded", "{\"a\u202e\":[" + long + `]}`, []string{"json {\"a\u202e\":[" + long + `]}`}, []string{""}},
 		{"an error of JP's tools", `{"message":"No.","trace":["a","b"],"stdout":"o","stderr":"e"}`,
 			[]string{`plain "No."`, `plain "a\nb"`, `plain "o"`, `plain "e"`}, []string{"", "Trace", "stdout", "stderr"}},
 		{"an error with more is JSON", `{"message":"No.","code":1}`, []string{`json {"message":"No.","code":1}`}, []string{""}},
