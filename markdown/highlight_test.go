@@ -117,22 +117,21 @@ func TestTabStops(t *testing.T) {
 		html string
 		want bool
 	}{
-		"code":                {r.Code("x", "go").HTML.String(), true},
-		"JSON":                {r.JSON([]byte("[1]")).HTML.String(), true},
-		"no JSON":             {r.JSON([]byte("[1")).HTML.String(), true},
-		"output":              {r.Plain("x").HTML.String(), true},
-		"output that wraps":   {r.Plain("x").HTML.Wrapped().String(), false},
-		"code where it wraps": {r.Code("x", "go").HTML.Wrapped().String(), true},
-		"a table":             {r.Markdown("|a|\n|-|\n|b|", prefix).HTML.String(), true},
-		"raw HTML":            {r.Markdown("<p>a</p>", prefix).HTML.String(), false},
-		"markdown as it is":   {r.Markdown(strings.Repeat("x", 3<<20), prefix).HTML.String(), false},
+		"code":              {r.Code("x", "go").HTML.String(), true},
+		"JSON":              {r.JSON([]byte("[1]")).HTML.String(), true},
+		"no JSON":           {r.JSON([]byte("[1")).HTML.String(), true},
+		"output":            {r.Plain("x").HTML.String(), true},
+		"output that wraps": {r.Wrapped("x").HTML.String(), false},
+		"a table":           {r.Markdown("|a|\n|-|\n|b|", prefix).HTML.String(), true},
+		"raw HTML":          {r.Markdown("<p>a</p>", prefix).HTML.String(), false},
+		"markdown as it is": {r.Markdown(strings.Repeat("x", 3<<20), prefix).HTML.String(), false},
 	} {
 		if got := strings.Contains(c.html, stop); got != c.want {
 			t.Errorf("%s: a tab stop is %v, want %v: %.100s", name, got, c.want, c.html)
 		}
 	}
 	said := stop + `<pre class="md-plain" dir="auto" tabindex="0">`
-	if got := text(t, r.Plain(said).HTML.Wrapped().String()); got != said {
+	if got := text(t, r.Wrapped(said).HTML.String()); got != said {
 		t.Errorf("Wrapped shows %q, want %q", got, said)
 	}
 }

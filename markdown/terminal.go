@@ -10,9 +10,15 @@ import (
 // the letters, md-g0 to md-g15 behind them); a hyperlink goes the way of every link. Every other
 // control sequence is taken out, and nothing that is printed is hidden by one: concealed text is
 // shown, a carriage return is a line break, and a sequence that does not end takes nothing along.
-func (r *Renderer) Plain(src string) Output {
+func (r *Renderer) Plain(src string) Output { return r.output(src, plainAttrs+preCommon) }
+
+// Wrapped is [Renderer.Plain] for a place whose style wraps the lines of md-plain: what does not
+// scroll is no stop for the Tab key.
+func (r *Renderer) Wrapped(src string) Output { return r.output(src, plainAttrs) }
+
+func (r *Renderer) output(src, attrs string) Output {
 	src, cut := clip(src)
-	out := r.pre(plainAttrs+preCommon, func(w *builder) {
+	out := r.pre(attrs, func(w *builder) {
 		t := terminal{w: w, r: r}
 		t.write(strings.TrimPrefix(strings.ToValidUTF8(src, "\ufffd"), bom))
 		t.leave()

@@ -36,7 +36,7 @@ func (b *builder) looks(text string) bool {
 // is how a tool's output reads in the terminal too (spec/jp.md 4.4), and nothing of it is left out.
 func (b *builder) content(caption string, folded bool, text string) {
 	if !b.looks(text) {
-		b.add(caption, folded, b.prose.Plain(text))
+		b.add(caption, folded, b.plain(text))
 		return
 	}
 	b.wrapped(caption, folded, text, "", true, true)
@@ -58,7 +58,7 @@ func (b *builder) wrapped(caption string, folded bool, text, info string, fence,
 		if info, inside, rest, ok := cutFence(text); ok {
 			b.wrapped(caption, folded, inside, info, false, envelope)
 			if strings.TrimSpace(rest) != "" {
-				b.add("", false, b.prose.Plain(rest))
+				b.add("", false, b.plain(rest))
 			}
 			return
 		}
@@ -100,7 +100,7 @@ func (b *builder) wrapped(caption string, folded bool, text, info string, fence,
 	case info == "" && language != "" && strings.Count(trimmed, "\n") >= 2:
 		b.add(joined(caption, named(path.Base(b.path), captionLength)), folded, b.prose.Code(text, language))
 	default:
-		b.add(caption, folded, b.prose.Plain(text))
+		b.add(caption, folded, b.plain(text))
 	}
 }
 

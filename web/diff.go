@@ -225,7 +225,7 @@ func (b *builder) lines(lines []string) markdown.HTML {
 	if len(lines) == 0 {
 		return markdown.HTML{}
 	}
-	return b.made(b.prose.Plain(strings.Join(lines, "\n"))).Wrapped()
+	return b.made(b.prose.Wrapped(strings.Join(lines, "\n")))
 }
 
 // changeOf says which files a diff changes: "main.rs +1 −2, and 3 more files".

@@ -23,6 +23,7 @@ type prose interface {
 	Code(src, language string) markdown.Output
 	JSON(src []byte) markdown.Output
 	Plain(src string) markdown.Output
+	Wrapped(src string) markdown.Output
 }
 
 // presenter renders entries.
@@ -246,10 +247,15 @@ func (b *builder) made(out markdown.Output) markdown.HTML {
 	b.pending = b.pending || out.Pending
 	b.cut = b.cut || out.Cut
 	b.limited = cmp.Or(b.limited, out.Limited)
-	if b.speaks {
-		return out.HTML.Wrapped()
-	}
 	return out.HTML
+}
+
+// plain renders text that is not markdown. Speech wraps its lines, and results scroll them.
+func (b *builder) plain(text string) markdown.Output {
+	if b.speaks {
+		return b.prose.Wrapped(text)
+	}
+	return b.prose.Plain(text)
 }
 
 func (b *builder) markdown(caption string, folded bool, src string) {
@@ -282,7 +288,7 @@ func (b *builder) block(block conversation.Block) {
 
 // question shows what was asked, and what could be answered.
 func (b *builder) question(caption string, q conversation.Question) {
-	b.add(captionOf(caption, optionsOf(q)), false, b.prose.Plain(q.Text))
+	b.add(captionOf(caption, optionsOf(q)), false, b.plain(q.Text))
 }
 
 // autolink is the markdown for a link to an address; where its scheme is not allowed, it shows as
@@ -321,7 +327,7 @@ func (b *builder) text(caption string, folded bool, text, mimeType string) {
 	case language != "":
 		b.unfenced(caption, folded, text, language)
 	case b.speaks:
-		b.add(caption, folded, b.prose.Plain(text))
+		b.add(caption, folded, b.plain(text))
 	default:
 		b.content(caption, folded, text)
 	}
@@ -338,7 +344,7 @@ func (b *builder) resource(r conversation.Resource, n int) {
 	}
 	caption, folded := captionOf(name, r.URI, r.Description), n < 0
 	if r.Formatted != "" {
-		b.add(caption, folded, b.prose.Plain(r.Formatted))
+		b.add(caption, folded, b.plain(r.Formatted))
 		caption, folded = captionOf("Raw", name, r.URI), true
 	}
 	if language := languageOfPath(r.URI); r.MIMEType == "" && language != "" {

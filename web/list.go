@@ -33,6 +33,8 @@ type listQuery struct {
 	text     string // the filter as typed
 	archived bool
 	all      bool // every row, which is for the list's own page
+	// current is the conversation that is open beside the list, "" if none is.
+	current string
 }
 
 // list answers with the list of conversations.
@@ -50,7 +52,7 @@ func (s *Server) list(c echo.Context) error {
 }
 
 func readListQuery(raw string) (listQuery, error) {
-	values, err := parseQuery(raw, "q", "archived", "rows", "position")
+	values, err := parseQuery(raw, "q", "archived", "rows", "current", "position")
 	if err != nil {
 		return listQuery{}, err
 	}
@@ -61,6 +63,13 @@ func readListQuery(raw string) (listQuery, error) {
 		q.all = true
 	default:
 		return q, badRequest("The parameter rows is all or absent.")
+	}
+	if name := values.Get("current"); name != "" {
+		id, canonical, ok := parseID(name)
+		if !ok || !canonical {
+			return q, badRequest("The parameter current is the number of a conversation.")
+		}
+		q.current = id
 	}
 	if len(q.text) > queryBytes {
 		return q, badRequest(fmt.Sprintf("The filter q is longer than %d bytes.", queryBytes))
@@ -77,17 +86,22 @@ func readListQuery(raw string) (listQuery, error) {
 
 // frame is what stands around every page.
 func (s *Server) frame(title string, sums []conversation.Summary, q listQuery, current string) templates.Frame {
-	l := presentList(sums, q, current, s.now())
+	q.current = current
+	l := presentList(sums, q, s.now())
+	if l.More == 0 {
+		q.current = "" // no row can be cut off: all pages follow one list
+	}
 	if s.live != nil {
 		l.Live = "/conversations/live?" + strings.TrimPrefix(q.topic(), listTopic)
+		l.Position = listed(l)
 	}
 	return templates.Frame{Title: title, Workspace: s.workspace, List: l}
 }
 
 // presentList shows those of sums that q asks for, the pinned first, then by last activity, and at
-// most [sideRows] of them if it does not ask for all. Where the conversation current would be cut off,
+// most [sideRows] of them if it does not ask for all. Where the current conversation would be cut off,
 // it stands last.
-func presentList(sums []conversation.Summary, q listQuery, current string, now time.Time) templates.List {
+func presentList(sums []conversation.Summary, q listQuery, now time.Time) templates.List {
 	l := templates.List{Query: q.text, Archived: q.archived}
 	folded := folder()
 	want := folded(strings.TrimSpace(q.text))
@@ -117,7 +131,7 @@ func presentList(sums []conversation.Summary, q listQuery, current string, now t
 	})
 	if !q.all && len(shown) > sideRows {
 		l.More = len(shown) - sideRows
-		i := slices.IndexFunc(shown, func(sum *conversation.Summary) bool { return sum.ID == current })
+		i := slices.IndexFunc(shown, func(sum *conversation.Summary) bool { return sum.ID == q.current })
 		if i >= sideRows {
 			shown[sideRows-1] = shown[i]
 		}
@@ -125,7 +139,7 @@ func presentList(sums []conversation.Summary, q listQuery, current string, now t
 	}
 	for _, sum := range shown {
 		row := presentRow(sum, now)
-		row.Current = sum.ID == current
+		row.Current = sum.ID == q.current
 		l.Rows = append(l.Rows, row)
 	}
 	return l

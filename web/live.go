@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -43,8 +45,6 @@ const batchBytes = 32 << 10
 const (
 	// colourWait is how long a stream waits for colours before it looks for them again.
 	colourWait = 500 * time.Millisecond
-	// listWait is how long what changed may have to wait for a list to say so.
-	listWait = 500 * time.Millisecond
 	// failedWait is how long what could not be read is left alone, if nobody tells of a change.
 	failedWait = 5 * time.Second
 )
@@ -59,8 +59,9 @@ type live struct {
 	server *Server
 	seed   maphash.Seed
 	// stops end the watching of each topic. Only the hub's calls of watch, which never overlap, use it.
-	stops map[string]func()
-	hub   *sse.Hub
+	stops    map[string]func()
+	listings listings
+	hub      *sse.Hub
 
 	mu  sync.Mutex
 	due map[string]bool // topics that later wakes
@@ -68,25 +69,35 @@ type live struct {
 
 func newLive(s *Server) *live {
 	l := &live{server: s, seed: maphash.MakeSeed(), stops: map[string]func(){}, due: map[string]bool{}}
+	l.listings = listings{library: s.library, follower: s.follower, wake: func(topic string) { l.hub.Wake(topic) }, topics: map[string]bool{}}
 	l.hub = sse.New(sse.Config{Reader: l, Watch: l.watch})
 	return l
 }
 
 // watch makes the source look at what somebody follows, and at nothing else.
 func (l *live) watch(topic string, on bool) {
-	if !on {
+	switch {
+	case !servable(topic):
+	case strings.HasPrefix(topic, listTopic):
+		l.listings.watch(topic, on)
+	case on:
+		id, _, _ := strings.Cut(topic, "/")
+		l.stops[topic] = l.server.follower.Follow(id, func() { l.hub.Wake(topic) })
+	default:
 		l.stops[topic]()
 		delete(l.stops, topic)
-		return
 	}
-	wake := func() { l.hub.Wake(topic) }
-	if strings.HasPrefix(topic, listTopic) {
-		// A run that appends again and again must not have a long list made anew each time.
-		l.stops[topic] = l.server.follower.FollowList(func() { l.later(topic, listWait) })
-		return
+}
+
+// servable reports whether there can be what a topic names.
+func servable(topic string) bool {
+	if query, ok := strings.CutPrefix(topic, listTopic); ok {
+		_, err := readListQuery(query)
+		return err == nil
 	}
-	id, _, _ := strings.Cut(topic, "/")
-	l.stops[topic] = l.server.follower.Follow(id, wake)
+	id, name, _ := strings.Cut(topic, "/")
+	_, canonical, ok := parseID(id)
+	return ok && canonical && isView(name)
 }
 
 // later wakes a topic after a while, and reports whether that was not going to happen anyway.
@@ -108,6 +119,9 @@ func (l *live) later(topic string, wait time.Duration) bool {
 
 // Read returns what a topic has from a position on; see [sse.Reader].
 func (l *live) Read(ctx context.Context, topic, from string) (sse.Batch, error) {
+	if !servable(topic) {
+		return gone(from), nil
+	}
 	var batch sse.Batch
 	err := guarded(func() (err error) {
 		if query, ok := strings.CutPrefix(topic, listTopic); ok {
@@ -128,6 +142,11 @@ func (l *live) Read(ctx context.Context, topic, from string) (sse.Batch, error) 
 	return sse.Batch{Position: from}, nil
 }
 
+// gone says of a topic that nothing comes any more.
+func gone(from string) sse.Batch {
+	return sse.Batch{Events: []sse.Event{{Name: "gone"}}, Position: from, Done: true}
+}
+
 // readConversation gives the entries that the events from a position on had a say in, in the order
 // in which they were last changed, so that a reader who stops half way has what its position says.
 func (l *live) readConversation(ctx context.Context, topic, from string) (sse.Batch, error) {
@@ -135,7 +154,7 @@ func (l *live) readConversation(ctx context.Context, topic, from string) (sse.Ba
 	v, _ := parseView(name)
 	t, err := l.server.transcripts.read(ctx, id, v)
 	if errors.Is(err, conversation.ErrNotFound) {
-		return sse.Batch{Events: []sse.Event{{Name: "gone"}}, Position: from, Done: true}, nil
+		return gone(from), nil
 	}
 	if err != nil {
 		return sse.Batch{}, err
@@ -300,28 +319,41 @@ func (l *live) readList(ctx context.Context, query, from string) (sse.Batch, err
 	if err != nil {
 		return sse.Batch{}, err
 	}
-	sums, err := l.server.library.List(ctx)
+	sums, err := l.listings.list(ctx)
 	if err != nil {
 		return sse.Batch{}, fmt.Errorf("listing conversations: %w", err)
 	}
-	list := presentList(sums, q, "", l.server.now())
+	list := presentList(sums, q, l.server.now())
+	id := listed(list)
+	if id == from {
+		return sse.Batch{Position: from}, nil
+	}
 	var b bytes.Buffer
 	if err := templates.ListItems(list).Render(ctx, &b); err != nil {
 		return sse.Batch{}, fmt.Errorf("rendering a list: %w", err)
 	}
-	data := b.String()
-	for i := range list.Rows {
-		list.Rows[i].When.Said = ""
+	return sse.Batch{Events: []sse.Event{{Name: "list", ID: id, Data: b.String()}}, Position: id}, nil
+}
+
+// listed returns the position of who has a list: a word that differs when the list does, but for how
+// the time is said, and for which row is marked, which each page knows. It is the same for every server.
+func listed(list templates.List) string {
+	var b []byte
+	add := func(words ...string) {
+		for _, w := range words {
+			b = append(append(b, w...), 0)
+		}
 	}
-	b.Reset()
-	if err := templates.ListItems(list).Render(ctx, &b); err != nil {
-		return sse.Batch{}, fmt.Errorf("rendering a list: %w", err)
+	add(list.Query, strconv.FormatBool(list.Archived), strconv.Itoa(list.More))
+	for _, r := range list.Rows {
+		add(r.ID, r.Title, r.When.Machine, r.When.Exact, r.Events, r.Problem)
+		add(r.Labels...)
+		for _, is := range [...]bool{r.Untitled, r.Pinned, r.Writing, r.Archived, r.Expired} {
+			b = strconv.AppendBool(b, is)
+		}
 	}
-	id := l.hash(b.String())
-	if id == from {
-		return sse.Batch{Position: from}, nil
-	}
-	return sse.Batch{Events: []sse.Event{{Name: "list", ID: id, Data: data}}, Position: id}, nil
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
 }
 
 // liveConversation streams one conversation.
@@ -376,10 +408,14 @@ func (q listQuery) topic() string {
 	if q.all {
 		v.Set("rows", "all")
 	}
+	if q.current != "" {
+		v.Set("current", q.current)
+	}
 	return listTopic + v.Encode()
 }
 
-// liveMany streams what all tabs of a browser follow, each as follow=<topic>@<position>.
+// liveMany streams what all tabs of a browser follow, each as follow=<topic>@<position>. One
+// that there cannot be is gone, and is not the end of the others.
 func (s *Server) liveMany(c echo.Context) error {
 	values, err := query(c)
 	if err != nil {
@@ -387,19 +423,7 @@ func (s *Server) liveMany(c echo.Context) error {
 	}
 	var follows []sse.Follow
 	for _, f := range values["follow"] {
-		topic, position, ok := cutLast(f, "@")
-		if !ok {
-			return badRequest("A stream follows topics, each with @ and a position behind it.")
-		}
-		if query, ok := strings.CutPrefix(topic, listTopic); ok {
-			if _, err := readListQuery(query); err != nil {
-				return err
-			}
-		} else if id, name, _ := strings.Cut(topic, "/"); !isView(name) {
-			return badRequest("There is no such view of a conversation.")
-		} else if _, canonical, ok := parseID(id); !ok || !canonical {
-			return badRequest("There is no such conversation to follow.")
-		}
+		topic, position := cutLast(f, "@")
 		follows = append(follows, sse.Follow{Topic: topic, Position: position})
 	}
 	if len(follows) == 0 || len(follows) > sse.MaxTopics {
@@ -411,12 +435,12 @@ func (s *Server) liveMany(c echo.Context) error {
 	return s.stream(c, func() error { return s.live.hub.ServeMany(c.Response(), c.Request(), follows) })
 }
 
-func cutLast(s, sep string) (before, after string, ok bool) {
+func cutLast(s, sep string) (before, after string) {
 	i := strings.LastIndex(s, sep)
 	if i < 0 {
-		return s, "", false
+		return s, ""
 	}
-	return s[:i], s[i+len(sep):], true
+	return s[:i], s[i+len(sep):]
 }
 
 // stream answers with a stream, unless that is refused.

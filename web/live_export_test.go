@@ -42,3 +42,10 @@ func (d *delayed) Markdown(src, prefix string) markdown.Output {
 	out.Pending = true
 	return out
 }
+
+// UseLibrary makes the server, which must have no stream yet, read the lists that are followed from
+// another library.
+func (s *Server) UseLibrary(l Library) *Server {
+	s.live.listings.library = l
+	return s
+}

@@ -232,6 +232,7 @@ func (s *shown) apply(html string) error {
 
 // readPage takes a page apart. Each article must be there once.
 func readPage(page string) (*shown, error) {
+	_, page, _ = strings.Cut(page, "<main")
 	between := func(before, after string) string {
 		_, rest, _ := strings.Cut(page, before)
 		inner, _, ok := strings.Cut(rest, after)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -233,6 +232,10 @@ func TestLiveBeside(t *testing.T) {
 	step("a label", edit(func(l *conversation.Log) { l.Summary.Labels = []conversation.Label{{Key: "x"}} }), "head status")
 	step("damage", edit(func(l *conversation.Log) { l.Problem = "The file ends in the middle." }), "head status")
 	step("the same again", edit(func(*conversation.Log) {}), "")
+	step("an end", edit(func(l *conversation.Log) { l.Summary.ExpiresAt = src.clock.Add(90 * time.Minute) }), "head status")
+	step("an hour before the end", func() { src.clock = src.clock.Add(time.Hour) }, "")
+	step("the end", func() { src.clock = src.clock.Add(time.Hour) }, "head status")
+	step("a month after the end", func() { src.clock = src.clock.AddDate(0, 1, 0) }, "")
 	if got, want := readTopic(t, s, topic, "").Events[1].Data, freshPage(t, s, conv).head; got != want {
 		t.Errorf("head = %s, want that of the page: %s", got, want)
 	}
@@ -470,6 +473,42 @@ func TestLiveFailing(t *testing.T) {
 	st.until("what was cured", func(m message) bool { return m.Topic == topic && strings.Contains(m.Data, "cured") })
 }
 
+// TestLiveWithout: what there cannot be is gone, and not the end of what a browser follows beside it.
+func TestLiveWithout(t *testing.T) {
+	src := newSource(logWith(t, conv, request("a")))
+	server := listen(t, newLiveServer(src))
+	without := []string{"", conv, conv + "/all", conv + "/user/x", "../user", "jp-c" + conv + "/user", "list", "list?archived=2", "list?q=%zz", "list?current=x", "\xff", "x@y"}
+	query := "follow=no-position&" + follow(topic, "")
+	for _, name := range without {
+		query += "&" + follow(name, "5x")
+	}
+	st := open(t, server, "/live?"+query)
+	left := map[string]bool{"no-position": true, "entries": true}
+	for _, name := range without {
+		left[strings.ToValidUTF8(name, "\uFFFD")] = true
+	}
+	for len(left) > 0 {
+		st.until("an event of each topic", func(m message) bool {
+			what := m.Topic
+			if m.Topic == topic {
+				what = m.Event
+			} else if m.Event != "gone" && m.Event != "heartbeat" {
+				t.Errorf("%q: %s, want gone", m.Topic, m.Event)
+			}
+			was := left[what]
+			delete(left, what)
+			return was
+		})
+	}
+	if got := src.followed(); !slices.Equal(got, []string{conv}) {
+		t.Errorf("followed = %q, want %s alone", got, conv)
+	}
+	src.write(logWith(t, conv, request("a"), request("b")))
+	st.until("the new entry", func(m message) bool {
+		return m.Topic == topic && m.Event == "entries" && strings.Contains(m.Data, `id="e1"`)
+	})
+}
+
 // TestLiveForms: both forms of a stream carry the same.
 func TestLiveForms(t *testing.T) {
 	var events []string
@@ -584,21 +623,10 @@ func TestLiveRequests(t *testing.T) {
 		"/conversations/live?archived=1&archived=0":           400,
 		"/live?%zz&" + follow(topic, ""):                      400,
 		"/conversations/live?rows=3":                          400,
+		"/conversations/live?current=jp-c1":                   400,
 		"/conversations/live?q=" + strings.Repeat("x", 1001):  400,
-		"/live":                                              400,
-		"/live?follow=":                                      400,
-		"/live?follow=" + conv:                               400,
-		"/live?" + follow(conv, ""):                          400,
-		"/live?" + follow(conv+"/all", ""):                   400,
-		"/live?" + follow(conv+"/user/x", ""):                400,
-		"/live?" + follow("../user", ""):                     400,
-		"/live?" + follow("jp-c"+conv+"/user", ""):           400,
-		"/live?" + follow("list", ""):                        400,
-		"/live?" + follow("list?archived=2", ""):             400,
-		"/live?" + follow("list?q=%zz", ""):                  400,
-		"/live?" + follow(topic, "") + "&" + follow("x", ""): 400,
-		"/live?x=1" + many:                                   400,
-		"/live?" + url.QueryEscape("follow") + "=" + "%40":   400,
+		"/live":            400,
+		"/live?x=1" + many: 400,
 	} {
 		for _, method := range []string{"GET", "HEAD"} {
 			r := ask(s, method, target)

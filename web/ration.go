@@ -62,10 +62,14 @@ func (r *ration) JSON(src []byte) markdown.Output {
 	return r.spent(len(src), false, r.prose.JSON(src))
 }
 
-func (r *ration) Plain(src string) markdown.Output {
+func (r *ration) Plain(src string) markdown.Output { return r.plain(src, r.prose.Plain) }
+
+func (r *ration) Wrapped(src string) markdown.Output { return r.plain(src, r.prose.Wrapped) }
+
+func (r *ration) plain(src string, render func(string) markdown.Output) markdown.Output {
 	text, cut := r.fits(src)
 	if text == "" && cut {
 		return markdown.Output{Cut: true}
 	}
-	return r.spent(len(text), cut, r.prose.Plain(text))
+	return r.spent(len(text), cut, render(text))
 }

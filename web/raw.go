@@ -65,7 +65,7 @@ func callLine(c conversation.ToolCall) (line string, whole bool) {
 func (b *builder) call(c conversation.ToolCall) (line string) {
 	line, whole := callLine(c)
 	if c.Rendered != "" {
-		b.add("Arguments, as the tool prints them", true, b.prose.Plain(c.Rendered))
+		b.add("Arguments, as the tool prints them", true, b.plain(c.Rendered))
 	}
 	if !whole {
 		b.add("Arguments", true, b.prose.JSON(c.Arguments))
@@ -142,10 +142,10 @@ func (b *builder) inquiry(r conversation.InquiryRequest) {
 		}
 	}
 	if len(options) > 0 {
-		b.add("Options", false, b.prose.Plain(strings.Join(options, "\n")))
+		b.add("Options", false, b.plain(strings.Join(options, "\n")))
 	}
 	if r.Question.Default != nil {
-		b.add("Unless answered", false, b.prose.Plain(simple(r.Question.Default)))
+		b.add("Unless answered", false, b.plain(simple(r.Question.Default)))
 	}
 }
 
@@ -158,11 +158,11 @@ func (b *builder) answer(r conversation.InquiryResponse, asked *conversation.Inq
 	case '{', '[':
 		b.add(caption, false, b.prose.JSON(r.Answer))
 	case 't':
-		b.add(caption, false, b.prose.Plain("yes"))
+		b.add(caption, false, b.plain("yes"))
 	case 'f':
-		b.add(caption, false, b.prose.Plain("no"))
+		b.add(caption, false, b.plain("no"))
 	default:
-		b.add(caption, false, b.prose.Plain(simple(r.Answer)))
+		b.add(caption, false, b.plain(simple(r.Answer)))
 	}
 }
 
@@ -237,7 +237,7 @@ func (b *builder) config(d conversation.ConfigDelta, before conversation.Names) 
 		said = append(said, count(n, "key", "keys")+" changed")
 	}
 	if len(keys) > 0 {
-		b.add("", false, b.prose.Plain(strings.Join(keys, "\n")))
+		b.add("", false, b.plain(strings.Join(keys, "\n")))
 	}
 	return &templates.Result{Word: "configuration", First: strings.Join(said, ", ")}
 }
