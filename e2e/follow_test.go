@@ -350,6 +350,7 @@ func (c *client) load(id string) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
+	_, html, _ = strings.Cut(html, "<main")
 	p := &page{position: between(html, `data-position="`, `"`), articles: map[string]string{},
 		head: `<header class="head">` + between(html, `<header class="head">`, `</header>`) + `</header>`}
 	return p, p.apply(strings.TrimSuffix(between(html, `aria-label="Conversation">`, `<p id="end">`), "</div>"))

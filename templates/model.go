@@ -36,6 +36,8 @@ type List struct {
 	Total int
 	// Live is the address of the stream that keeps the list up to date; empty where none does.
 	Live string
+	// Position is what the stream calls the list as it is.
+	Position string
 	// More is how many rows the filter leaves beyond those shown.
 	More int
 }
