@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"serve-web/conversation"
 )
 
 // The two roots of 6.3. Their order is the order of what is said about both.
@@ -34,6 +36,7 @@ type disk struct {
 	mu     sync.Mutex
 	silo   string // empty if there is none
 	siloAt stamp  // of the directory that silos lie in, when the silo was looked for
+	noSilo error  // why the silo could not be looked for
 	roots  [roots]*root
 	index  map[string][]place
 	ids    []string // sorted
@@ -49,6 +52,7 @@ type root struct {
 	handle   *os.Root
 	live     partition
 	archived partition
+	failed   error // why the directory cannot be opened
 }
 
 // partition is one list of conversations: the live ones of a root or its archive (L-8).
@@ -56,6 +60,8 @@ type partition struct {
 	at      stamp
 	settled bool // a later change of the directory cannot have the same time
 	places  []place
+	left    []string // directories that could be conversations and are not listed, each with the reason
+	failed  error    // why it cannot be listed
 }
 
 // place is one directory of a conversation.
@@ -95,26 +101,82 @@ func (d *disk) close() error {
 	return errors.Join(errs...)
 }
 
-// find returns the directories that hold the conversation, none if there are none.
+// find returns the directories that hold the conversation. The error is
+// [conversation.ErrNotFound], or [conversation.ErrUnreadable] where it may lie in a directory that
+// cannot be listed.
 func (d *disk) find(id string) ([]place, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.refresh(); err != nil {
-		return nil, err
+	d.refresh()
+	places := d.index[id]
+	if len(places) > 0 {
+		return places, nil
 	}
-	return d.index[id], nil
+	if failed := d.failures(); len(failed) > 0 {
+		return nil, fmt.Errorf("conversation %q: %w: %s", id, conversation.ErrUnreadable, strings.Join(failed, " "))
+	}
+	return nil, fmt.Errorf("conversation %q: %w", id, conversation.ErrNotFound)
 }
 
 // all returns the ids of all conversations, sorted, and the directories of each. Both are never
 // changed afterwards.
-func (d *disk) all() ([]string, map[string][]place, error) {
+func (d *disk) all() ([]string, map[string][]place) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.refresh(); err != nil {
-		return nil, nil, err
-	}
-	return d.ids, d.index, nil
+	d.refresh()
+	return d.ids, d.index
 }
+
+// problems says what of the directories of conversations was not listed when they were last looked
+// at, in sentences.
+func (d *disk) problems() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out := d.failures()
+	var left []string
+	for _, r := range d.roots {
+		left = append(append(left, r.live.left...), r.archived.left...)
+	}
+	const most = 3
+	if more := len(left) - most; more > 0 {
+		left = append(left[:most:most], fmt.Sprintf("and %d more", more))
+	}
+	if len(left) > 0 {
+		out = append(out, "Not listed: "+strings.Join(left, "; ")+".")
+	}
+	return out
+}
+
+// failures says which directories cannot be listed. The caller holds d.mu.
+func (d *disk) failures() (sentences []string) {
+	say := func(dir string, err error) {
+		if err == nil {
+			return
+		}
+		sentences = append(sentences, fmt.Sprintf("The conversations in %s cannot be listed: %v.", dir, cause(err)))
+	}
+	for i, r := range d.roots {
+		dir := r.dir
+		if i == inWorkspace {
+			dir = filepath.Join(storageName, conversationsName)
+		}
+		if errors.Is(r.failed, errGone) {
+			sentences = append(sentences, fmt.Sprintf("The directory %s is not there any more, so no conversation in it can be read.", d.workspace.storage()))
+			continue
+		}
+		say(dir, r.failed)
+		say(dir, r.live.failed)
+		say(filepath.Join(dir, archiveName), r.archived.failed)
+	}
+	say(d.siloParent(), d.noSilo)
+	return sentences
+}
+
+var (
+	errGone         = errors.New("it is not there any more")
+	errNotDirectory = errors.New("it is not a directory")
+	errLeadsOut     = errors.New("it is a symbolic link that leaves the directory of conversations or leads nowhere")
+)
 
 // distrust makes the next look at the disk list every directory.
 func (d *disk) distrust() {
@@ -126,11 +188,11 @@ func (d *disk) distrust() {
 }
 
 // refresh lists the directories that changed.
-func (d *disk) refresh() error {
+func (d *disk) refresh() {
 	d.findSilo()
-	changed, err := d.list()
-	if !changed {
-		return err
+	defer d.warn()
+	if !d.list() {
+		return
 	}
 	before := d.index
 	d.reindex()
@@ -139,120 +201,156 @@ func (d *disk) refresh() error {
 			// Archiving and restoring move a directory. Who lists the archive before and the live
 			// conversations after the move, or the other way round, sees it in neither: look twice
 			// before calling it gone.
-			if changed, err = d.list(); changed {
+			if d.list() {
 				d.reindex()
 			}
 			break
 		}
 	}
-	return err
 }
 
-func (d *disk) list() (changed bool, err error) {
-	var errs []error
+// warn logs what cannot be listed, once. What is left out is not named there: the names of
+// directories are made of titles.
+func (d *disk) warn() {
+	failed := strings.Join(d.failures(), " ")
+	if failed != "" && failed != d.warned {
+		d.logger.Warn("conversations cannot be listed", "error", failed)
+	}
+	d.warned = failed
+}
+
+func (d *disk) list() (changed bool) {
 	for i, r := range d.roots {
-		if r.dir == "" {
-			continue
-		}
-		c, err := d.listRoot(i, r)
-		changed = changed || c
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", r.dir, cause(err)))
+		if r.dir != "" {
+			changed = d.listRoot(i, r) || changed
 		}
 	}
-	if len(errs) == 0 {
-		d.warned = ""
-		return changed, nil
-	}
-	err = errors.Join(errs...)
-	if len(d.roots[inWorkspace].live.places)+len(d.roots[inSilo].live.places) == 0 {
-		return changed, fmt.Errorf("conversations cannot be listed: %w", err)
-	}
-	if d.warned != err.Error() {
-		d.warned = err.Error()
-		d.logger.Warn("some conversations cannot be listed", "error", err)
-	}
-	return changed, nil
+	return changed
 }
 
-func (d *disk) listRoot(index int, r *root) (changed bool, err error) {
-	fi, err := os.Stat(r.dir) // the user may have linked the directory itself
-	if err != nil || !fi.IsDir() {
+func (d *disk) listRoot(index int, r *root) (changed bool) {
+	fi, err := d.statRoot(index, r.dir)
+	if err == nil && (r.handle == nil || r.at != inode(fi)) {
+		var h *os.Root
+		if h, err = os.OpenRoot(r.dir); err == nil {
+			changed = len(r.live.places)+len(r.archived.places) > 0
+			*r = root{dir: r.dir, at: inode(fi), handle: h}
+		}
+	}
+	if err != nil {
 		changed = len(r.live.places)+len(r.archived.places) > 0
 		*r = root{dir: r.dir}
-		if errors.Is(err, fs.ErrNotExist) {
+		if !errors.Is(err, fs.ErrNotExist) {
+			r.failed = err
+		}
+		return changed
+	}
+	changed = d.listPartition(index, r, &r.live, ".", stampOf(fi)) || changed
+	at := stamp{}
+	fi, err = r.handle.Stat(archiveName)
+	switch {
+	case err == nil && fi.IsDir():
+		at, err = stampOf(fi), nil
+	case err == nil:
+		err = errNotDirectory
+	default:
+		if fi, lerr := r.handle.Lstat(archiveName); lerr == nil && fi.Mode()&fs.ModeSymlink != 0 {
+			err = errLeadsOut
+		} else if errors.Is(err, fs.ErrNotExist) {
 			err = nil
 		}
-		return changed, err
 	}
-	if r.handle == nil || r.at != inode(fi) {
-		h, err := os.OpenRoot(r.dir)
-		if err != nil {
-			return false, err
+	changed = d.listPartition(index, r, &r.archived, archiveName, at) || changed
+	if at.kind == absent {
+		r.archived.failed = err
+	}
+	return changed
+}
+
+// statRoot looks at a directory of conversations. The error is [fs.ErrNotExist] only where there is
+// none yet.
+func (d *disk) statRoot(index int, dir string) (fs.FileInfo, error) {
+	fi, err := os.Stat(dir) // the user may have linked the directory itself
+	switch {
+	case err == nil && !fi.IsDir():
+		return nil, errNotDirectory
+	case !errors.Is(err, fs.ErrNotExist):
+		return fi, err
+	}
+	if _, lerr := os.Lstat(dir); lerr == nil {
+		return nil, errLeadsOut
+	}
+	if index == inWorkspace {
+		if _, serr := os.Stat(d.workspace.storage()); errors.Is(serr, fs.ErrNotExist) {
+			return nil, errGone
 		}
-		changed = len(r.live.places)+len(r.archived.places) > 0
-		*r = root{dir: r.dir, at: inode(fi), handle: h}
 	}
-	c, err := d.listPartition(index, r, &r.live, ".", stampOf(fi))
-	changed = changed || c
-	if err != nil {
-		return changed, err
-	}
-	at := stamp{}
-	if fi, err := r.handle.Stat(archiveName); err == nil && fi.IsDir() {
-		at = stampOf(fi)
-	}
-	c, err = d.listPartition(index, r, &r.archived, archiveName, at)
-	return changed || c, err
+	return nil, err
 }
 
 // unsettled is how young a directory's time may be for a later change not to show in it.
 const unsettled = 100 * time.Millisecond
 
-func (d *disk) listPartition(index int, r *root, p *partition, name string, at stamp) (changed bool, err error) {
+func (d *disk) listPartition(index int, r *root, p *partition, name string, at stamp) (changed bool) {
 	if at == p.at && p.settled {
-		return false, nil
+		return false
 	}
 	if at.kind == absent {
 		changed = len(p.places) > 0
 		*p = partition{settled: true}
-		return changed, nil
+		return changed
 	}
 	d.work.walks.Add(1)
 	settled := d.now().UnixNano()-at.mtime > int64(unsettled)
 	f, err := r.handle.Open(name)
-	if err != nil {
-		return false, err
+	var entries []fs.DirEntry
+	if err == nil {
+		defer f.Close()
+		entries, err = f.ReadDir(-1)
 	}
-	defer f.Close()
-	entries, err := f.ReadDir(-1)
 	if err != nil {
-		return false, err
+		p.failed = err // what was listed before is better than nothing
+		p.settled = false
+		return false
 	}
 	places := make([]place, 0, len(entries))
+	var left []string
 	for _, e := range entries {
 		id, _, _ := strings.Cut(e.Name(), "-")
-		if !isID(id) {
+		if !isNumber(id) {
 			continue
 		}
 		pl := place{id: id, root: index, archive: name == archiveName, name: e.Name(), linked: e.Type()&fs.ModeSymlink != 0}
 		if pl.linked {
-			// One that leads out of the root is an error here.
-			if fi, err := r.handle.Stat(pl.rel()); err != nil || !fi.IsDir() {
+			fi, err := r.handle.Stat(pl.rel()) // one that leads out of the root is an error here
+			if err != nil {
+				left = append(left, d.pathIn(r.dir, pl)+", a symbolic link that leaves the directory of conversations or leads nowhere")
+			}
+			if err != nil || !fi.IsDir() {
 				continue
 			}
 		} else if !e.IsDir() {
 			continue
 		}
+		if !isID(id) {
+			left = append(left, fmt.Sprintf("%s, whose number has more than %d digits", d.pathIn(r.dir, pl), mostDigits))
+			continue
+		}
 		places = append(places, pl)
 	}
-	*p = partition{at: at, settled: settled, places: places}
-	return true, nil
+	slices.Sort(left)
+	*p = partition{at: at, settled: settled, places: places, left: left}
+	return true
 }
 
+// mostDigits is how many digits the number of a conversation has at most.
+const mostDigits = 18
+
 // isID reports whether s can be the id of a conversation: deciseconds since 1970, in decimal (6.2).
-func isID(s string) bool {
-	return len(s) > 0 && len(s) <= 18 && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+func isID(s string) bool { return isNumber(s) && len(s) <= mostDigits }
+
+func isNumber(s string) bool {
+	return len(s) > 0 && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
 }
 
 func (d *disk) reindex() {
@@ -285,14 +383,21 @@ func (d *disk) findSilo() {
 		return
 	}
 	at := stamp{}
-	if fi, err := os.Stat(parent); err == nil {
+	fi, err := os.Stat(parent)
+	if err == nil {
 		at = stampOf(fi)
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = nil
 	}
-	if at == d.siloAt {
+	if at == d.siloAt && err == nil && d.noSilo == nil {
 		return
 	}
 	d.siloAt = at
-	silo := findSilo(parent, d.workspace)
+	var silo string
+	if err == nil {
+		silo, err = findSilo(parent, d.workspace)
+	}
+	d.noSilo = err
 	if silo == d.silo {
 		return
 	}
@@ -407,9 +512,14 @@ var errNotRegular = errors.New("it is not a regular file")
 
 // path is what a sentence calls a file.
 func (d *disk) path(p place, name string) string {
-	if p.root == inWorkspace {
-		return filepath.Join(storageName, conversationsName, p.rel(), name)
-	}
 	_, dir := d.handle(p.root)
-	return filepath.Join(dir, p.rel(), name)
+	return filepath.Join(d.pathIn(dir, p), name)
+}
+
+// pathIn is what a sentence calls the directory of a place whose root lies at dir.
+func (d *disk) pathIn(dir string, p place) string {
+	if p.root == inWorkspace {
+		dir = filepath.Join(storageName, conversationsName)
+	}
+	return filepath.Join(dir, p.rel())
 }

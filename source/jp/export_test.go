@@ -72,3 +72,12 @@ func (l *Library) Blind(err error, every time.Duration) {
 
 // SetNet sets how often directories are looked at although they are watched.
 func (l *Library) SetNet(every time.Duration) { l.watch.net = every }
+
+// Forget lets go of every log, so that the next reading opens the files.
+func (l *Library) Forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.entries {
+		l.drop(e)
+	}
+}

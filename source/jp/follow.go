@@ -165,8 +165,9 @@ func (w *watch) blind(err error) {
 
 // role says what a watched directory tells of.
 type role struct {
-	kind roleKind
-	id   string // of the conversation, for inConversation
+	kind  roleKind
+	id    string // of the conversation, for inConversation
+	inode uint64 // of the directory; where it is another one, this one is not watched
 }
 
 type roleKind uint8
@@ -261,14 +262,30 @@ func (w *watcher) rewatch() {
 			}
 		}
 		for dir, r := range want {
-			if _, ok := w.roles[dir]; ok {
-				continue
+			fi, err := os.Stat(dir) // before it is watched: what comes between shows next time
+			if err == nil {
+				r.inode = inode(fi)
 			}
-			if err := w.fs.Add(dir); err != nil {
-				if !errors.Is(err, os.ErrNotExist) {
-					w.failing = true
-					w.blind(err)
+			if was, ok := w.roles[dir]; ok {
+				if err == nil && was.inode == r.inode {
+					continue
 				}
+				w.fs.Remove(dir) // what is watched was moved away
+				delete(w.roles, dir)
+			}
+			if err == nil {
+				err = w.fs.Add(dir)
+			}
+			switch {
+			case err == nil:
+			case !errors.Is(err, os.ErrNotExist):
+				w.failing = true
+				w.blind(err)
+				continue
+			case dir == w.lib.disk.workspace.storage():
+				w.failing = true // nothing that is watched tells when it is back
+				continue
+			default:
 				continue
 			}
 			w.roles[dir] = r
@@ -392,11 +409,12 @@ func (w *watcher) sign(id string) (changed bool) {
 func (d *disk) signature(id string, seed maphash.Seed) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)
-	ids, places, err := d.all()
+	ids, places := d.all()
 	if id != theList {
 		ids = []string{id}
+	} else {
+		fmt.Fprint(&h, d.problems())
 	}
-	fmt.Fprint(&h, err)
 	var b []byte
 	for _, id := range ids {
 		for _, p := range places[id] {
@@ -458,10 +476,7 @@ func (d *disk) isSiloName(name string) bool {
 // watchable returns the directories to watch for those who follow ids: the roots, and those of the
 // conversations themselves; if the list is among them, also those of the hot ones.
 func (d *disk) watchable(ids, hot []string) map[string]role {
-	_, places, err := d.all()
-	if err != nil {
-		places = nil
-	}
+	_, places := d.all()
 	want := map[string]role{}
 	above := func(dir string) {
 		if dir != "" {
@@ -488,7 +503,7 @@ func (d *disk) watchable(ids, hot []string) map[string]role {
 	for _, id := range ids {
 		for _, p := range places[id] {
 			_, dir := d.handle(p.root)
-			want[filepath.Join(dir, p.rel())] = role{inConversation, id}
+			want[filepath.Join(dir, p.rel())] = role{kind: inConversation, id: id}
 		}
 	}
 	return want

@@ -15,15 +15,12 @@ import (
 const listWorkers = 2
 
 // List returns a summary of every conversation, the archived ones included, in the order of their
-// ids. Only files that changed since the last time are read. The error says that no conversation
-// can be listed at all, or is that of ctx.
+// ids. Only files that changed since the last time are read. What cannot be listed is not an error:
+// [Library.Problems] says it. The error is that of ctx.
 func (l *Library) List(ctx context.Context) ([]conversation.Summary, error) {
 	l.listing.Lock()
 	defer l.listing.Unlock()
-	ids, places, err := l.disk.all()
-	if err != nil {
-		return nil, err
-	}
+	ids, places := l.disk.all()
 	entries := l.listed(ids, places)
 	out := make([]conversation.Summary, len(entries))
 	found := make([]bool, len(entries))
@@ -65,6 +62,10 @@ func (l *Library) List(ctx context.Context) ([]conversation.Summary, error) {
 	return out, nil
 }
 
+// Problems says what the last list lacks, in sentences that name a directory each: one that cannot be
+// opened, or does not count as a conversation although it is named like one.
+func (l *Library) Problems() []string { return l.disk.problems() }
+
 // listOne returns a conversation's summary. It reports false if it is gone.
 func (l *Library) listOne(ctx context.Context, e *entry, places []place, s *scanner) (conversation.Summary, bool) {
 	if k := e.kept.Load(); k != nil {
@@ -78,14 +79,14 @@ func (l *Library) listOne(ctx context.Context, e *entry, places []place, s *scan
 	defer e.mu.Unlock()
 	for range 3 {
 		if st, ok := l.disk.look(places); ok {
-			summary, err := l.summarize(e, st, s)
+			summary, err := l.summarize(e, st, places, s)
 			if !errors.Is(err, errMoved) {
 				return summary, true
 			}
 		}
 		l.disk.distrust()
 		var err error
-		if places, err = l.disk.find(e.id); err != nil || len(places) == 0 {
+		if places, err = l.disk.find(e.id); err != nil {
 			break
 		}
 	}

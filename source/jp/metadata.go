@@ -28,8 +28,15 @@ type metadata struct {
 }
 
 // decodeMetadata reads what can be read. What is not of its form is left out, and named.
-func decodeMetadata(b []byte) metadata {
-	var m metadata
+func decodeMetadata(b []byte) (m metadata) {
+	marked, err := blankMark(b)
+	if err != nil {
+		m.problem = err.Error()
+		return m
+	}
+	if marked {
+		defer func() { m.problem = andProblem(markSkipped, m.problem) }()
+	}
 	var file map[string]jsontext.Value
 	if err := json.Unmarshal(b, &file, tolerant); err != nil {
 		m.problem = jsonProblem(b, err, '{', "an object")
@@ -63,7 +70,7 @@ func decodeMetadata(b []byte) metadata {
 		bad = append(bad, "labels")
 	}
 	if len(bad) > 0 {
-		m.problem = "has a " + strings.Join(bad, " and a ") + " that cannot be read"
+		m.problem = "has values that cannot be read: " + strings.Join(bad, ", ")
 	}
 	return m
 }

@@ -20,7 +20,7 @@ func (l *Library) Paths() Paths {
 	p := Paths{Root: w.dir, Storage: w.storage(), ID: w.id}
 	if parent := d.siloParent(); parent != "" {
 		p.UserData = filepath.Dir(parent)
-		p.UserWorkspace = findSilo(parent, w)
+		p.UserWorkspace, _ = findSilo(parent, w)
 	}
 	return p
 }

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"container/list"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,6 +29,8 @@ type entry struct {
 	metaKey  fileKey
 	scan     scan
 	scanKey  fileKey
+	base     string // what was wrong with the base configuration when it was last read
+	baseKey  fileKey
 
 	load  chan struct{} // holds a token while somebody reads the log
 	kept  atomic.Pointer[kept]
@@ -49,6 +51,13 @@ type kept struct {
 	base    string // a sentence about the base configuration; empty if it could be read
 }
 
+const (
+	// moves is how often a conversation is looked for anew that went away while it was read.
+	moves = 12
+	// quickMoves is how often that is done at once. Who goes on moving it is then given time.
+	quickMoves = 4
+)
+
 // cost is the memory that it takes, in bytes, near enough.
 func (k *kept) cost() int64 { return k.stream.cost + int64(cap(k.config)) }
 
@@ -57,16 +66,23 @@ var errMoved = errors.New("moved while it was read")
 
 // Read returns the conversation as it is now. As long as nothing changed it returns the same
 // pointer, without opening a file; what it returns never changes. The error is
-// [conversation.ErrNotFound], [conversation.ErrUnreadable] or that of ctx: what is broken in a
-// file is said in the log instead.
+// [conversation.ErrNotFound], [conversation.ErrUnreadable] where nothing is known of it, or that of
+// ctx: what is broken in a file, or cannot be read, is said in the log instead.
 func (l *Library) Read(ctx context.Context, id string) (*conversation.Log, error) {
 	for try := 0; ; try++ {
 		log, err := l.read(ctx, id)
 		if !errors.Is(err, errMoved) {
 			return log, err
 		}
-		if try == 3 {
+		if try == moves {
 			return nil, fmt.Errorf("conversation %s: %w: %w", id, conversation.ErrUnreadable, err)
+		}
+		if try >= quickMoves {
+			select {
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-time.After(time.Millisecond << (try - quickMoves)):
+			}
 		}
 		l.disk.distrust()
 	}
@@ -75,10 +91,7 @@ func (l *Library) Read(ctx context.Context, id string) (*conversation.Log, error
 func (l *Library) read(ctx context.Context, id string) (*conversation.Log, error) {
 	places, err := l.disk.find(id)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", conversation.ErrUnreadable, err)
-	}
-	if len(places) == 0 {
-		return nil, fmt.Errorf("conversation %q: %w", id, conversation.ErrNotFound)
+		return nil, err
 	}
 	e := l.entry(id)
 	select {
@@ -96,7 +109,7 @@ func (l *Library) read(ctx context.Context, id string) (*conversation.Log, error
 		l.keep(e, k)
 		return k.log, nil
 	}
-	return l.make(e, k, st)
+	return l.make(e, k, st, places)
 }
 
 // entry returns what is remembered of a conversation that is known to exist.
@@ -112,12 +125,12 @@ func (l *Library) entry(id string) *entry {
 }
 
 // make reads what differs from k, which may be nil. The caller holds e.load.
-func (l *Library) make(e *entry, k *kept, st state) (*conversation.Log, error) {
+func (l *Library) make(e *entry, k *kept, st state, places []place) (*conversation.Log, error) {
 	n := &kept{}
 	if k != nil {
 		*n = *k
 	}
-	if err := l.loadStream(e, n, &st); err != nil {
+	if err := l.loadStream(e, n, &st, places); err != nil {
 		return nil, err
 	}
 	if err := l.loadNames(n, &st); err != nil {
@@ -125,7 +138,8 @@ func (l *Library) make(e *entry, k *kept, st state) (*conversation.Log, error) {
 	}
 	e.mu.Lock()
 	e.scan, e.scanKey = n.stream.scan(), n.stream.key
-	summary, err := l.summarize(e, st, nil)
+	e.base, e.baseKey = n.base, n.baseKey
+	summary, err := l.summarize(e, st, places, nil)
 	if err == nil {
 		st = e.of // with the metadata file that was really opened
 	}
@@ -133,15 +147,15 @@ func (l *Library) make(e *entry, k *kept, st state) (*conversation.Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.base != "" {
-		summary.Problem = join(summary.Problem, n.base)
+	if k != nil && k.of == st && k.stream == n.stream && !e.doubt.Load() {
+		l.keep(e, k)
+		return k.log, nil // as before, from a copy that is not the one to read first
 	}
 	n.of = st
 	n.log = &conversation.Log{Summary: summary, Names: n.names, Config: n.config, Events: n.stream.events, Hashes: n.stream.hashes}
 	if n.stream.problem != "" {
 		n.log.Problem = l.sentence(st.stream.place, eventsName, st.stream.events, n.stream.problem)
 	}
-	n.log.Version = version(st, n.log.Position())
 	e.doubt.Store(false)
 	l.keep(e, n)
 	if n.stream.unproven {
@@ -159,23 +173,18 @@ func (l *Library) sentence(p place, name string, at stamp, end string) string {
 	return fmt.Sprintf("%s %s.", l.disk.path(p, name), end)
 }
 
-// version names everything that a log was made of: the files, and the bytes of its elements, which
-// may turn out to be others than was thought.
-func version(st state, at conversation.Position) string {
-	h := sha256.Sum256(fmt.Appendf(nil, "%+v %s", st, at))
-	return fmt.Sprintf("%x", h[:12])
-}
-
-func (l *Library) loadStream(e *entry, n *kept, st *state) error {
+// loadStream reads the events, from the other copy if one cannot be opened.
+func (l *Library) loadStream(e *entry, n *kept, st *state, places []place) error {
 	f := &st.stream
 	key := fileKey{f.place.root, f.events}
 	if n.stream != nil && n.stream.key == key && !e.doubt.Load() {
 		return nil
 	}
+	if f.events.kind == denied {
+		n.unread(f, fs.ErrPermission)
+		return nil
+	}
 	if l.disk.problem(f.place, eventsName, f.events) != "" {
-		if f.events.kind == denied {
-			return unreadable(l.disk.path(f.place, eventsName), fs.ErrPermission)
-		}
 		n.stream = &stream{key: key, problem: "cannot be read"}
 		return nil
 	}
@@ -184,7 +193,11 @@ func (l *Library) loadStream(e *entry, n *kept, st *state) error {
 		return errMoved
 	}
 	if err != nil {
-		return unreadable(l.disk.path(f.place, eventsName), err)
+		if l.takeOther(st, places, err) {
+			return l.loadStream(e, n, st, nil)
+		}
+		n.unread(f, err)
+		return nil
 	}
 	defer file.Close()
 	f.events, key.at = at, at
@@ -195,7 +208,8 @@ func (l *Library) loadStream(e *entry, n *kept, st *state) error {
 	}
 	if s == nil {
 		if s, err = readWhole(file, key, n.stream, l.seed, l.work); err != nil {
-			return unreadable(l.disk.path(f.place, eventsName), err)
+			n.unread(f, err)
+			return nil
 		}
 	}
 	// JP renames a new file into place; who writes into the old one may have done so meanwhile.
@@ -204,6 +218,34 @@ func (l *Library) loadStream(e *entry, n *kept, st *state) error {
 	}
 	n.stream = s
 	return nil
+}
+
+// unread makes of the events what is known of them if their file cannot be read now. It is tried
+// again by whoever asks next.
+func (n *kept) unread(f *files, err error) {
+	f.events = stamp{kind: failed}
+	s := &stream{}
+	why := "cannot be read: " + cause(err).Error()
+	if n.stream != nil && len(n.stream.events) > 0 {
+		*s = *n.stream
+		s.prefix, s.unproven = nil, false // what is wrong now must not be so once it is read on
+		why += "; what is shown was read before"
+	}
+	s.key, s.problem = fileKey{f.place.root, f.events}, why
+	n.stream = s
+}
+
+// takeOther makes st one of the other copy of the events, where that of st cannot be opened. It reports
+// false if there is no other that may be.
+func (l *Library) takeOther(st *state, places []place, err error) bool {
+	f := st.stream
+	again, ok := l.disk.lookPast(places, f.place)
+	if !ok || again.stream.place == f.place || again.stream.events.kind != regular {
+		return false
+	}
+	why := l.sentence(f.place, eventsName, stamp{kind: failed}, "cannot be read: "+cause(err).Error())
+	st.stream, st.note = again.stream, join(join(st.note, why), otherShown)
+	return true
 }
 
 // isMoved reports whether a file that was just seen is not there, or is another kind of file.
@@ -226,12 +268,18 @@ func (l *Library) loadNames(n *kept, st *state) error {
 				return errMoved
 			}
 			var b []byte
+			var marked bool
 			if err == nil {
 				f.base = at
 				b, err = readAll(file, at.size, l.work)
 				file.Close()
 			}
+			if err == nil {
+				marked, err = blankMark(b)
+			}
 			switch {
+			case err == errEncoding:
+				n.base = l.sentence(f.place, baseName, f.base, err.Error()+", so who answered is not known")
 			case err != nil:
 				f.base = stamp{kind: failed}
 				n.base = l.sentence(f.place, baseName, f.base, "cannot be read: "+cause(err).Error())
@@ -240,6 +288,9 @@ func (l *Library) loadNames(n *kept, st *state) error {
 			default:
 				n.config = bytes.TrimSpace(b)
 				n.names = n.names.Apply(n.config)
+				if marked {
+					n.base = l.sentence(f.place, baseName, f.base, markSkipped)
+				}
 			}
 		}
 	}
@@ -249,15 +300,11 @@ func (l *Library) loadNames(n *kept, st *state) error {
 
 // summarize makes e's summary, reading what changed. Without a scanner the log has been read
 // already. The caller holds e.mu.
-func (l *Library) summarize(e *entry, st state, s *scanner) (conversation.Summary, error) {
+func (l *Library) summarize(e *entry, st state, places []place, s *scanner) (conversation.Summary, error) {
 	if s != nil && e.of == st {
 		return e.summary, nil
 	}
 	var problems []string
-	if st.note != "" {
-		problems = append(problems, st.note)
-	}
-
 	m := &st.meta
 	if key := (fileKey{m.place.root, m.metadata}); e.metaKey != key || key.at.kind != regular {
 		e.metadata = metadata{problem: "cannot be read"}
@@ -290,12 +337,21 @@ func (l *Library) summarize(e *entry, st state, s *scanner) (conversation.Summar
 	}
 
 	f := &st.stream
-	if key := (fileKey{f.place.root, f.events}); s != nil && (e.scanKey != key || title == "" && !e.scan.hasFirst || key.at.kind != regular) {
+	for key := (fileKey{f.place.root, f.events}); s != nil && (e.scanKey != key || title == "" && !e.scan.hasFirst || key.at.kind != regular); {
+		known := e.scan // holds on while the file cannot be read
 		e.scan = scan{problem: "cannot be read"}
+		if f.events.kind == denied {
+			e.scan = known
+			e.scan.problem = "cannot be read"
+		}
 		if l.disk.problem(f.place, eventsName, f.events) == "" {
 			file, at, err := l.disk.open(f.place, eventsName)
 			if isMoved(err) {
 				return conversation.Summary{}, errMoved
+			}
+			if err != nil && l.takeOther(&st, places, err) {
+				places, key = nil, fileKey{f.place.root, f.events}
+				continue
 			}
 			if err == nil {
 				f.events = at
@@ -304,13 +360,30 @@ func (l *Library) summarize(e *entry, st state, s *scanner) (conversation.Summar
 			}
 			if err != nil {
 				f.events = stamp{kind: failed}
+				e.scan = known
 				e.scan.problem = "cannot be read: " + cause(err).Error()
 			}
 		}
 		e.scanKey = fileKey{f.place.root, f.events}
+		break
+	}
+	if st.note != "" {
+		problems = slices.Insert(problems, 0, st.note)
 	}
 	if e.scan.problem != "" {
 		problems = append(problems, l.sentence(f.place, eventsName, f.events, e.scan.problem))
+	}
+
+	// What the file's own state says costs nothing; what it says of itself is known once it was read.
+	// A list that read them all would open half as many files again.
+	if key := (fileKey{f.place.root, f.base}); f.base.kind != absent {
+		base := l.disk.problem(f.place, baseName, f.base)
+		if base == "" && e.baseKey == key {
+			base = e.base
+		}
+		if base != "" {
+			problems = append(problems, base)
+		}
 	}
 
 	e.summary = conversation.Summary{

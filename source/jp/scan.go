@@ -44,10 +44,14 @@ func (s *scanner) scan(f *os.File, size int64, first bool) (scan, error) {
 	var sc scan
 	n, last, err := s.pretty(f)
 	if err == errLayout {
-		n, last, err = s.tokens(f)
+		var marked bool
+		n, last, marked, err = s.tokens(f)
+		if marked {
+			sc.problem = markSkipped
+		}
 	}
 	if b := (broken{}); errors.As(err, &b) || isForm(err) {
-		sc.problem, err = err.Error(), nil
+		sc.problem, err = andProblem(sc.problem, err.Error()), nil
 	}
 	if err != nil {
 		return scan{}, err
@@ -107,12 +111,16 @@ func (s *scanner) pretty(f *os.File) (n int, last int64, err error) {
 	}
 }
 
-func (s *scanner) tokens(f *os.File) (n int, last int64, err error) {
+func (s *scanner) tokens(f *os.File) (n int, last int64, marked bool, err error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return 0, 0, err
+		return 0, 0, false, err
 	}
-	err = eachToken(counting{f, s.work}, func(start, _ int64) { n, last = n+1, start })
-	return n, last, err
+	r, marked, err := blanked(counting{f, s.work})
+	if err != nil {
+		return 0, 0, false, err
+	}
+	err = eachToken(r, func(start, _ int64) { n, last = n+1, start })
+	return n, last, marked, err
 }
 
 // isForm reports whether err is about a file's form and not about reading it.
@@ -165,7 +173,11 @@ func (s *scanner) first(f *os.File) string {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return ""
 	}
-	d := jsontext.NewDecoder(counting{io.LimitReader(f, firstWithin), s.work}, tolerant)
+	r, _, err := blanked(counting{io.LimitReader(f, firstWithin), s.work})
+	if err != nil {
+		return ""
+	}
+	d := jsontext.NewDecoder(r, tolerant)
 	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '[' {
 		return ""
 	}

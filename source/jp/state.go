@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"serve-web/conversation"
 )
 
 const (
@@ -37,16 +35,22 @@ type state struct {
 	meta, stream files
 	presence     string
 	archived     bool
-	// note is a sentence about directories that are not read; empty if there are none.
+	// note is sentences about directories and copies that are not read; empty if there are none.
 	note string
 }
 
+// The last words on a copy that cannot be read while the other can.
+const otherShown = "The other copy is shown, which may be older."
+
 // look returns the state of the conversation whose directories are given. It reports false if none
 // of them is there any more.
-func (d *disk) look(places []place) (state, bool) {
+func (d *disk) look(places []place) (state, bool) { return d.lookPast(places, place{}) }
+
+// lookPast is look where the events in one place are known not to be readable.
+func (d *disk) lookPast(places []place, past place) (state, bool) {
 	var copies [roots]files
 	var has [roots]bool
-	var left []string // directories that are not read
+	var left, notes []string // directories and copies that are not read
 	live := false
 	for _, p := range places {
 		live = live || !p.archive
@@ -59,6 +63,9 @@ func (d *disk) look(places []place) (state, bool) {
 			f, ok := d.stats(p)
 			if !ok {
 				continue
+			}
+			if p == past {
+				f.events = stamp{kind: failed}
 			}
 			switch {
 			case live && p.archive:
@@ -83,9 +90,10 @@ func (d *disk) look(places []place) (state, bool) {
 			st.meta = w
 		}
 		// A copy without events is no copy of the stream, however new its configuration is.
-		if w.events.kind != absent && (s.events.kind == absent || w.streamTime() > s.streamTime()) {
+		if wr, sr := w.rank(), s.rank(); wr > sr || wr == sr && wr > 0 && w.streamTime() > s.streamTime() {
 			st.stream = w
 		}
+		notes = d.unread(w, s, st)
 	case has[inSilo]:
 		st.presence, st.meta, st.stream = "local", s, s
 	case has[inWorkspace]:
@@ -95,9 +103,34 @@ func (d *disk) look(places []place) (state, bool) {
 	}
 	st.archived = !live
 	if len(left) > 0 {
-		st.note = fmt.Sprintf("More than one directory holds this conversation; not read: %s.", strings.Join(left, ", "))
+		notes = append(notes, fmt.Sprintf("More than one directory holds this conversation; not read: %s.", strings.Join(left, ", ")))
 	}
+	st.note = strings.Join(notes, " ")
 	return st, true
+}
+
+// rank says how well a copy is one of the events: not at all, it cannot be read, it can.
+func (f files) rank() int {
+	switch f.events.kind {
+	case absent:
+		return 0
+	case regular:
+		return 2
+	}
+	return 1
+}
+
+// unread says which of two copies would be read if it could.
+func (d *disk) unread(w, s files, st state) (notes []string) {
+	for _, f := range [...]files{w, s} {
+		if st.stream.place != f.place && f.rank() == 1 && st.stream.rank() == 2 && f.events.kind != failed {
+			notes = append(notes, d.problem(f.place, eventsName, f.events), otherShown)
+		}
+		if st.meta.place != f.place && f.metadata.kind > regular && st.meta.metadata.kind == regular {
+			notes = append(notes, d.problem(f.place, metadataName, f.metadata))
+		}
+	}
+	return notes
 }
 
 func exists(h *os.Root, dir string, p place) bool {
@@ -136,10 +169,4 @@ func (d *disk) problem(p place, name string, at stamp) string {
 		return fmt.Sprintf("%s is larger than %d GiB, so it was not read.", path(), maxFile>>30)
 	}
 	return ""
-}
-
-// unreadable says of a file that the system does not let be read. It is an error of reading, not of
-// the file's form.
-func unreadable(path string, err error) error {
-	return fmt.Errorf("%w: %s: %w", conversation.ErrUnreadable, path, cause(err))
 }

@@ -169,6 +169,10 @@ func readWhole(f *os.File, key fileKey, before *stream, seed maphash.Seed, work 
 	if err != nil {
 		return nil, err
 	}
+	marked, err := blankMark(data)
+	if err != nil {
+		return &stream{key: key, problem: err.Error()}, nil
+	}
 	b := &builder{seed: seed, work: work, before: before, share: before == nil}
 	spans, err := pretty(data)
 	if err == nil {
@@ -206,6 +210,9 @@ func readWhole(f *os.File, key fileKey, before *stream, seed maphash.Seed, work 
 		case err != nil:
 			b.problem = err.Error()
 		}
+	}
+	if marked {
+		b.problem = andProblem(markSkipped, b.problem)
 	}
 	b.key = key
 	b.count(0)

@@ -42,7 +42,12 @@ func findWorkspace(dir string) (workspace, error) {
 		return workspace{}, fmt.Errorf("%s is not a directory", dir)
 	}
 	for at := start; ; {
-		if fi, err := os.Stat(filepath.Join(at, storageName)); err == nil && fi.IsDir() {
+		fi, err := os.Stat(filepath.Join(at, storageName))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			// The workspace of a directory above would be another one.
+			return workspace{}, fmt.Errorf("it cannot be seen whether %s is there: %w", filepath.Join(at, storageName), cause(err))
+		}
+		if err == nil && fi.IsDir() {
 			w := workspace{dir: at}
 			w.id, err = readID(filepath.Join(at, storageName, ".id"))
 			return w, err
@@ -125,12 +130,14 @@ func userDataDir(goos string, getenv func(string) string) string {
 
 // findSilo returns the directory of the workspace's user-local copies, below dir, which is the
 // workspace directory of JP's user data; empty if there is none. Several may carry the id: the one
-// named as the workspace comes first, then the one changed last, then the first by name (6.1).
-func findSilo(dir string, w workspace) string {
+// named as the workspace comes first, then the one changed last, then the first by name (6.1). The
+// error says that there may be one, or a better one, which cannot be seen.
+func findSilo(dir string, w workspace) (string, error) {
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return ""
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
 	}
+	var unseen error
 	exact := []string{filepath.Base(w.dir) + "-" + w.id, slug(filepath.Base(w.dir)) + "-" + w.id}
 	type silo struct {
 		name  string
@@ -144,13 +151,16 @@ func findSilo(dir string, w workspace) string {
 			continue
 		}
 		fi, err := os.Stat(filepath.Join(dir, name)) // a link is JP's or the user's own: it counts
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			unseen = err
+		}
 		if err != nil || !fi.IsDir() {
 			continue
 		}
 		found = append(found, silo{name, slices.Contains(exact, name), fi.ModTime().UnixNano()})
 	}
 	if len(found) == 0 {
-		return ""
+		return "", unseen
 	}
 	best := slices.MaxFunc(found, func(a, b silo) int {
 		if a.exact != b.exact {
@@ -167,7 +177,7 @@ func findSilo(dir string, w workspace) string {
 		}
 		return strings.Compare(b.name, a.name)
 	})
-	return filepath.Join(dir, best.name)
+	return filepath.Join(dir, best.name), unseen
 }
 
 func slug(name string) string {
