@@ -135,6 +135,10 @@ func presentHead(t *transcript, now time.Time) templates.ConversationPage {
 		Marks:    presentMarks(sum, now),
 	}
 	problems := []string{sum.Problem, t.log.Problem}
+	if more := t.folding.unread - mostNotes; more > 0 {
+		problems = append(problems, "The log has "+count(more, "more element", "more elements")+
+			" that nothing could be made of, beside those that are marked. The raw view has them all.")
+	}
 	problems = slices.DeleteFunc(slices.Compact(problems), func(p string) bool { return p == "" })
 	page.Problem = markdown.Visible(strings.Join(problems, " "))
 	return page

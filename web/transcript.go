@@ -149,6 +149,8 @@ type folding struct {
 	turns  int
 	// running are the indexes of the calls of the turn that nothing has become of.
 	running []int
+	// unread counts the events that nothing could be made of, in the views that leave them out.
+	unread int
 	// differing counts the results that told the model something else than the user, in its view.
 	differing int
 	// began and ended are the first and the last time of an event; zero where none has any.
@@ -193,9 +195,7 @@ func (f *folding) next(e conversation.Event, pieces []piece) []piece {
 	if f.view == userView {
 		kept, ok := userview.UserEvent(e)
 		if !ok {
-			switch e.Body.(type) {
-			case conversation.Unknown, conversation.Broken: // a page says that they are there
-			default:
+			if !f.notes(e) {
 				return pieces
 			}
 			kept = e
@@ -203,6 +203,20 @@ func (f *folding) next(e conversation.Event, pieces []piece) []piece {
 		e = kept
 	}
 	return f.add(pieces, p, e)
+}
+
+// mostNotes is how many events that nothing could be made of are shown each with a note of its own. A
+// file of numbers is an array too, and not a log.
+const mostNotes = 500
+
+// notes reports whether e is one that nothing could be made of and a page still says so at its place.
+func (f *folding) notes(e conversation.Event) bool {
+	switch e.Body.(type) {
+	case conversation.Unknown, conversation.Broken:
+		f.unread++
+		return f.unread <= mostNotes
+	}
+	return false
 }
 
 // pass takes in e, and returns the piece that it is the first of, but for what it says. The calls

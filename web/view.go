@@ -49,12 +49,12 @@ const (
 // model adds what the model view of a log shows to pieces.
 func (f *folding) model(log *conversation.Log, pieces []piece) []piece {
 	v := userview.Model(log.Events)
-	f.differing = v.Differing()
+	f.differing, f.unread = v.Differing(), 0
 	items := v.Items
 	calls := map[int]*conversation.ToolCall{} // as the model has them, by index
 	for _, e := range log.Events {
 		p := f.pass(e, pieces)
-		if _, ok := e.Body.(conversation.Broken); ok {
+		if _, ok := e.Body.(conversation.Broken); ok && f.notes(e) {
 			pieces = f.add(pieces, p, e)
 		}
 		// What a compaction made stands before the event of the turn that it replaces.
