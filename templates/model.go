@@ -40,6 +40,8 @@ type List struct {
 	Position string
 	// More is how many rows the filter leaves beyond those shown.
 	More int
+	// Problem is sentences that say what the list lacks; empty if it lacks nothing.
+	Problem string
 }
 
 // Row is one conversation in a list.
@@ -62,11 +64,7 @@ type Row struct {
 }
 
 // ListPage is the page of the list itself.
-type ListPage struct {
-	Frame
-	// Problem is a sentence for the whole list; empty if none.
-	Problem string
-}
+type ListPage struct{ Frame }
 
 // ConversationPage is a conversation.
 type ConversationPage struct {

@@ -52,7 +52,9 @@ func listHeading(l List) string {
 }
 
 // hasList reports whether there is a list to show: an error page may have none.
-func hasList(l List) bool { return l.Total > 0 || l.Query != "" || len(l.Rows) > 0 }
+func hasList(l List) bool {
+	return l.Total > 0 || l.Query != "" || len(l.Rows) > 0 || l.Problem != ""
+}
 
 func moreNote(n int) string {
 	if n == 1 {

@@ -90,10 +90,16 @@ type component interface {
 	Render(context.Context, io.Writer) error
 }
 
+func unread(l templates.List) templates.List {
+	l.Problem = "Two directories cannot be read: " + hostile
+	return l
+}
+
 func fixtures() map[string]component {
 	all := map[string]component{
-		"list":         templates.ListPage{Frame: frame("Conversations", list()), Problem: "Two directories cannot be read."},
+		"list":         templates.ListPage{Frame: frame("Conversations", unread(list()))},
 		"list-empty":   templates.ListPage{Frame: frame("Conversations", templates.List{})},
+		"list-unread":  templates.ListPage{Frame: frame("Conversations", unread(templates.List{}))},
 		"list-nothing": templates.ListPage{Frame: frame("Conversations", templates.List{Query: hostile, Total: 4})},
 		"archive":      templates.ListPage{Frame: frame("Archive", templates.List{Archived: true})},
 		"conversation": templates.ConversationPage{

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -32,13 +31,9 @@ func (s *Server) conversation(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	sums, err := s.library.List(c.Request().Context())
-	if err != nil {
-		return fmt.Errorf("listing conversations: %w", err)
-	}
 	now := s.now()
 	page := presentConversation(t, now)
-	page.Frame = s.frame(page.Title, sums, listQuery{}, id)
+	page.Frame = s.sideFrame(c, page.Title, id)
 	if s.live != nil && !t.log.Summary.Archived {
 		page.Live = "/conversations/" + id + "/live?view=" + page.View
 	}
@@ -134,12 +129,15 @@ func presentHead(t *transcript, now time.Time) templates.ConversationPage {
 		Labels:   presentLabels(sum.Labels),
 		Marks:    presentMarks(sum, now),
 	}
-	problems := []string{sum.Problem, t.log.Problem}
+	problems := []string{sum.Problem}
+	if !strings.Contains(sum.Problem, t.log.Problem) {
+		problems = append(problems, t.log.Problem)
+	}
 	if more := t.folding.unread - mostNotes; more > 0 {
 		problems = append(problems, "The log has "+count(more, "more element", "more elements")+
 			" that nothing could be made of, beside those that are marked. The raw view has them all.")
 	}
-	problems = slices.DeleteFunc(slices.Compact(problems), func(p string) bool { return p == "" })
+	problems = slices.DeleteFunc(problems, func(p string) bool { return p == "" })
 	page.Problem = markdown.Visible(strings.Join(problems, " "))
 	return page
 }

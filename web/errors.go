@@ -85,8 +85,8 @@ var failures = [...]struct {
 	{context.Canceled, failure{status: statusGone, bare: true,
 		problem: "The request was given up.", advice: "Ask again."}},
 	{conversation.ErrUnreadable, failure{status: http.StatusInternalServerError, heading: "Cannot be read",
-		problem: "The conversation is there, but it cannot be read.",
-		advice:  "The log of the server says why."}},
+		problem: "The conversation, or the place where it would be, cannot be read.",
+		advice:  "The list and the log of the server say why."}},
 	{conversation.ErrUnavailable, failure{status: http.StatusServiceUnavailable, heading: "No answer",
 		problem: "The conversations come from JP, which does not answer, or has ended.",
 		advice:  "See whether jp serve web still runs, and load the page again."}},
@@ -155,13 +155,8 @@ func (s *Server) fail(c echo.Context, err error) {
 }
 
 func (s *Server) errorPage(c echo.Context, f failure) error {
-	sums, err := s.library.List(c.Request().Context())
-	if err != nil {
-		// The page stands without the list, which is not what failed here.
-		s.log.LogAttrs(c.Request().Context(), slog.LevelWarn, "list failed", slog.Any("error", err))
-	}
 	return s.render(c, f.status, templates.ErrorPage{
-		Frame:   s.frame(f.heading, sums, listQuery{}, ""),
+		Frame:   s.sideFrame(c, f.heading, ""),
 		Status:  f.status,
 		Heading: f.heading,
 		Problem: f.problem,

@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -88,6 +89,7 @@ func readListQuery(raw string) (listQuery, error) {
 func (s *Server) frame(title string, sums []conversation.Summary, q listQuery, current string) templates.Frame {
 	q.current = current
 	l := presentList(sums, q, s.now())
+	l.Problem = s.unlisted()
 	if l.More == 0 {
 		q.current = "" // no row can be cut off: all pages follow one list
 	}
@@ -96,6 +98,27 @@ func (s *Server) frame(title string, sums []conversation.Summary, q listQuery, c
 		l.Position = listed(l)
 	}
 	return templates.Frame{Title: title, Workspace: s.workspace, List: l}
+}
+
+// sideFrame is what stands around a page that is not the list's own. Such a page stands without the list,
+// too, which then says so.
+func (s *Server) sideFrame(c echo.Context, title, current string) templates.Frame {
+	sums, err := s.library.List(c.Request().Context())
+	f := s.frame(title, sums, listQuery{}, current)
+	if err != nil {
+		s.log.LogAttrs(c.Request().Context(), slog.LevelWarn, "list failed", slog.Any("error", err))
+		f.List.Problem = "The conversations cannot be listed now."
+		f.List.Position = "" // whatever the list is once it can be had, it is another
+	}
+	return f
+}
+
+// unlisted says what the last list of the library lacks.
+func (s *Server) unlisted() string {
+	if l, ok := s.library.(Partial); ok {
+		return markdown.Visible(strings.Join(l.Problems(), " "))
+	}
+	return ""
 }
 
 // presentList shows those of sums that q asks for, the pinned first, then by last activity, and at

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -125,6 +126,51 @@ func TestTitles(t *testing.T) {
 		if b := body(t, ask(newServer(lib, io.Discard), "GET", "/conversations")); !strings.Contains(b, test.want) {
 			t.Errorf("list of %.100v has no %q:\n%s", test.sum, test.want, b)
 		}
+	}
+}
+
+// TestUnlisted: what a list lacks stands on every page that has one and in its stream, in place of the
+// sentence that there is nothing; a page of a conversation needs no list.
+func TestUnlisted(t *testing.T) {
+	src := newSource()
+	src.lacks = []string{"The conversations in .jp/x\u202e cannot be listed: it is <b>not</b> a directory.", "Two."}
+	s := newLiveServer(src)
+	const want = "The conversations in .jp/x[U+202E] cannot be listed: it is &lt;b&gt;not&lt;/b&gt; a directory. Two."
+	for _, target := range []string{"/conversations", "/conversations?archived=1", "/conversations?q=x", "/conversations/1", "/nothing"} {
+		r := ask(s, "GET", target)
+		if b := body(t, r); strings.Count(b, want) != 1 || strings.Contains(b, "archive is empty") || strings.Contains(b, "No conversations yet") {
+			t.Errorf("GET %s = %d %s, want once %q, and not that there is nothing", target, r.StatusCode, b, want)
+		}
+	}
+	batch := readTopic(t, s, "list?", "")
+	if len(batch.Events) != 1 || !strings.Contains(batch.Events[0].Data, want) {
+		t.Errorf("the stream of the list = %+v, want %q", batch.Events, want)
+	}
+	src.mu.Lock()
+	src.lacks = nil
+	src.mu.Unlock()
+	batch = readTopic(t, s, "list?", batch.Position)
+	if len(batch.Events) != 1 || !strings.Contains(batch.Events[0].Data, "No conversations yet") {
+		t.Errorf("the stream of the list = %+v, want another list once it lacks nothing", batch.Events)
+	}
+
+	lib := newLibrary(kinds(t))
+	lib.listErr = errors.New("internal cause")
+	r := ask(newServer(lib, io.Discard), "GET", "/conversations/"+conv)
+	if b := body(t, r); r.StatusCode != 200 || !strings.Contains(b, "Why make fails") || !strings.Contains(b, "The conversations cannot be listed now.") {
+		t.Errorf("GET of a conversation without a list = %d %s, want it, and that the list is not", r.StatusCode, b)
+	}
+}
+
+// TestProblemOnce: a page says once what is wrong with a log, whatever else is.
+func TestProblemOnce(t *testing.T) {
+	log := kinds(t)
+	log.Problem = "x/events.json ends in the middle."
+	log.Summary.Problem = "x/metadata.json is empty. " + log.Problem
+	b := body(t, ask(newServer(newLibrary(log), io.Discard), "GET", "/conversations/"+conv))
+	main := b[strings.Index(b, "<main"):]
+	if n := strings.Count(main, log.Problem); n != 1 || !strings.Contains(main, "x/metadata.json is empty.") {
+		t.Errorf("the page says %d times that %s", n, log.Problem)
 	}
 }
 

@@ -30,7 +30,7 @@ func TestListed(t *testing.T) {
 	if listed(templates.List{Rows: []templates.Row{{When: templates.Time{Said: "x"}}}}) != before {
 		t.Error("listed differs with how a time is said")
 	}
-	for _, l := range []templates.List{{Query: "x"}, {More: 1}, {Archived: true}} {
+	for _, l := range []templates.List{{Query: "x"}, {More: 1}, {Archived: true}, {Problem: "x"}} {
 		if listed(l) == listed(templates.List{}) {
 			t.Errorf("listed(%+v) is that of an empty list", l)
 		}

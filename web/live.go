@@ -324,6 +324,7 @@ func (l *live) readList(ctx context.Context, query, from string) (sse.Batch, err
 		return sse.Batch{}, fmt.Errorf("listing conversations: %w", err)
 	}
 	list := presentList(sums, q, l.server.now())
+	list.Problem = l.server.unlisted()
 	id := listed(list)
 	if id == from {
 		return sse.Batch{Position: from}, nil
@@ -344,7 +345,7 @@ func listed(list templates.List) string {
 			b = append(append(b, w...), 0)
 		}
 	}
-	add(list.Query, strconv.FormatBool(list.Archived), strconv.Itoa(list.More))
+	add(list.Query, strconv.FormatBool(list.Archived), strconv.Itoa(list.More), list.Problem)
 	for _, r := range list.Rows {
 		add(r.ID, r.Title, r.When.Machine, r.When.Exact, r.Events, r.Problem)
 		add(r.Labels...)

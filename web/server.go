@@ -23,8 +23,14 @@ type Library interface {
 	// List returns all conversations, archived ones included, in any order.
 	List(ctx context.Context) ([]conversation.Summary, error)
 	// Read returns a snapshot of one conversation. Its error is [conversation.ErrNotFound] where
-	// there is none.
+	// there is none, [conversation.ErrUnreadable] where nothing can be known of it.
 	Read(ctx context.Context, id string) (*conversation.Log, error)
+}
+
+// Partial is a [Library] whose list may lack something.
+type Partial interface {
+	// Problems says what the last list lacks, in sentences that name where; none if it lacks nothing.
+	Problems() []string
 }
 
 // Config is what a [Server] needs.

@@ -31,6 +31,7 @@ type library struct {
 	more    []conversation.Summary // listed without a log
 	listErr error
 	readErr error
+	lacks   []string // what the list does
 	panics  bool
 }
 
@@ -50,6 +51,12 @@ func (l *library) List(context.Context) ([]conversation.Summary, error) {
 		out = append(out, log.Summary)
 	}
 	return out, l.listErr
+}
+
+func (l *library) Problems() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lacks
 }
 
 func (l *library) Read(_ context.Context, id string) (*conversation.Log, error) {
@@ -305,9 +312,10 @@ func TestErrors(t *testing.T) {
 		{"/static/..%2fserver.go", nil, 404, "no such file"},
 		{"/conversations", func(l *library) { l.listErr = errors.New("internal cause") }, 500, "made a mistake"},
 		{"/nothing", func(l *library) { l.listErr = errors.New("internal cause") }, 404, "no page at this address"},
+		{"/nothing", func(l *library) { l.listErr = errors.New("internal cause") }, 404, "The conversations cannot be listed now."},
 		{"/conversations/" + conv, func(l *library) { l.readErr = errors.New("internal cause") }, 500, "made a mistake"},
-		{"/conversations/" + conv, func(l *library) { l.readErr = conversation.ErrUnreadable }, 500, "it cannot be read"},
-		{"/conversations/" + conv + "/events", func(l *library) { l.readErr = conversation.ErrUnreadable }, 500, `"message":"The conversation is there, but it cannot be read."`},
+		{"/conversations/" + conv, func(l *library) { l.readErr = conversation.ErrUnreadable }, 500, "cannot be read"},
+		{"/conversations/" + conv + "/events", func(l *library) { l.readErr = conversation.ErrUnreadable }, 500, `"message":"The conversation, or the place where it would be, cannot be read."`},
 		{"/conversations/" + conv, func(l *library) { l.panics = true }, 500, "made a mistake"},
 		{"/conversations/" + conv + "/events", func(l *library) { l.panics = true }, 500, "made a mistake"},
 	}
