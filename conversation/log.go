@@ -60,8 +60,6 @@ type Log struct {
 	// Hashes[i] is the hash of the place after Events[i]. Two logs whose hashes agree at a place
 	// are the same up to it, so what was made of the events before it can be kept.
 	Hashes []uint32
-	// Version differs whenever anything that the log was made of differs, and only then.
-	Version string
 	// Problem is a sentence that says where the log stopped being readable; empty if it did not.
 	Problem string
 	// Freshness says how far the log may be behind; the zero value: not at all.

@@ -183,6 +183,9 @@ func presentFacts(t *transcript, f figures) []string {
 		models = append(models[:3:3], count(len(models)-3, "more model", "more models"))
 	}
 	facts = append(facts, models...)
+	if t.log.Summary.Presence == "local" {
+		facts = append(facts, "not in the workspace")
+	}
 	if n := t.folding.differing; n > 0 {
 		facts = append(facts, count(n, "result tells", "results tell")+" the model something else than the user")
 	}

@@ -58,7 +58,6 @@ func logOf(id string, raws []jsontext.Value) *conversation.Log {
 		hash.Write(raw)
 		log.Hashes = append(log.Hashes, uint32(hash.Sum64()))
 	}
-	log.Version = log.Position().String()
 	return log
 }
 

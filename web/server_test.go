@@ -622,3 +622,15 @@ func TestTogether(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// TestPresence (L-2): a conversation that lies outside the workspace says so; one in it says nothing.
+func TestPresence(t *testing.T) {
+	for presence, want := range map[string]int{"local": 1, "projected": 0, "external": 0, "": 0} {
+		log := kinds(t)
+		log.Summary.Presence = presence
+		b := body(t, ask(newServer(newLibrary(log), io.Discard), "GET", "/conversations/"+conv))
+		if n := strings.Count(b, "not in the workspace"); n != want {
+			t.Errorf("the page of a conversation that is %q says %d times that it is outside, want %d", presence, n, want)
+		}
+	}
+}

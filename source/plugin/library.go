@@ -3,7 +3,6 @@ package plugin
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -337,8 +336,6 @@ func (l *Library) refresh(ctx context.Context, e *entry, id string, of summary) 
 		e.log = before
 		return nil
 	}
-	sum := sha256.Sum256(fmt.Appendf(bytes.Clone(data), "%+v", log.Summary))
-	log.Version = fmt.Sprintf("%x", sum[:12])
 	if before != nil {
 		l.frozen.Store(false)
 	}
