@@ -34,7 +34,6 @@ BEGIN {
 	goal["source/jp List unchanged/walk"] = "<= 1.5"
 	goal["serve-web ListPage over-stat"] = "<= 4"
 	goal["userview Model x-for-10x"] = "<= 12.5"
-	goal["web Page/10000 over-copy"] = "<= 2.5"
 	# The rails of milliseconds, on two cores.
 	goal["serve-web Delivery/560B/1 p50_ms@56MB"] = "<= 5"
 	goal["serve-web Delivery/560B/1000 p99_ms@56MB"] = "<= 50"

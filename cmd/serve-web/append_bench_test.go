@@ -218,9 +218,11 @@ func reportDelivery(b *testing.B, rounds [][]delivery) {
 		b.ReportMetric(middle(rounds[i], rounds[i], func(d, _ delivery) float64 { return d.quantile(99) }), "p99_ms@"+size.name)
 	}
 	small, large := rounds[0], rounds[len(rounds)-1]
+	b.ReportMetric(middle(small, small, func(d, _ delivery) float64 { return d.told }), "told_ms@0.56MB")
+	b.ReportMetric(middle(large, large, func(d, _ delivery) float64 { return d.told }), "told_ms@56MB")
 	b.ReportMetric(middle(large, small, func(l, s delivery) float64 { return l.quantile(50) / s.quantile(50) }), "p50_56MB_x_0.56MB")
+	b.ReportMetric(middle(large, small, func(l, s delivery) float64 { return (l.quantile(50) - l.told) / (s.quantile(50) - s.told) }), "p50_when_told_56MB_x_0.56MB")
 	b.ReportMetric(middle(large, small, func(l, s delivery) float64 { return l.cpu / s.cpu }), "cpu_56MB_x_0.56MB")
-	b.ReportMetric(middle(large, large, func(l, _ delivery) float64 { return (l.read - l.appended) / 1024 }), "read_beyond_new_KB@56MB")
 	b.ReportMetric(0, "ns/op")
 }
 
@@ -279,10 +281,9 @@ func middle(as, bs []delivery, of func(a, b delivery) float64) float64 {
 
 // delivery is a round of appends.
 type delivery struct {
-	took     []float64 // milliseconds of each append to each stream, sorted
-	cpu      float64   // of the server, in ticks of the system, for each append
-	read     float64   // bytes that the server read for the middle append
-	appended float64   // bytes of the new events of an append
+	took []float64 // milliseconds of each append to each stream, sorted
+	cpu  float64   // of the server, in ticks of the system, for each append
+	told float64   // milliseconds until the system told of the middle append
 }
 
 func (d delivery) quantile(percent int) float64 {
@@ -297,6 +298,7 @@ type followed struct {
 	host     string
 	tab      bool // a stream is that of a browser's tab, which follows the list too
 	position string
+	notify   *os.File // says when the system tells of a new file
 	epoll    int
 	streams  map[int32]*reading
 	buf      []byte
@@ -325,9 +327,15 @@ func follow(b *testing.B, program string, w *appender, dir string) *followed {
 			syscall.Close(int(fd))
 		}
 		syscall.Close(f.epoll)
+		f.notify.Close()
 		cmd.Process.Signal(syscall.SIGTERM)
 		cmd.Wait()
 	})
+	watch, err := syscall.InotifyInit1(syscall.IN_CLOEXEC)
+	benchMust(b, err)
+	_, err = syscall.InotifyAddWatch(watch, filepath.Dir(w.path), syscall.IN_MOVED_TO)
+	benchMust(b, err)
+	f.notify = os.NewFile(uintptr(watch), "inotify")
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		b.Fatalf("the server said %q, %v", line, err)
@@ -391,12 +399,17 @@ func (f *followed) connect(b *testing.B, n int) {
 	f.poll(b, "status", 30*time.Second)
 }
 
-// append appends once, and returns how long each stream took to have it.
-func (f *followed) append(b *testing.B) (took []float64, size int) {
-	mark, size := f.writer.say()
+// append appends once, and returns how long each stream took to have it, and how long the system took
+// to tell of it, in milliseconds.
+func (f *followed) append(b *testing.B) (took []float64, told float64) {
+	mark, _ := f.writer.say()
 	f.writer.prepare(b)
-	// Another thread: a rename takes as long as it takes to free the old file.
-	began := make(chan time.Time, 1)
+	// Other threads: a rename takes as long as it takes to free the old file.
+	began, noticed := make(chan time.Time, 1), make(chan time.Time, 1)
+	go func() {
+		f.notify.Read(make([]byte, 4096))
+		noticed <- time.Now()
+	}()
 	go func() {
 		start := time.Now()
 		began <- start
@@ -410,7 +423,7 @@ func (f *followed) append(b *testing.B) (took []float64, size int) {
 	for _, r := range f.streams {
 		took = append(took, float64(r.last.Sub(start))/1e6)
 	}
-	return took, size
+	return took, float64((<-noticed).Sub(start)) / 1e6
 }
 
 var heartbeat = []byte("event: heartbeat\ndata: \n\n")
@@ -468,19 +481,17 @@ func (f *followed) poll(b *testing.B, mark string, limit time.Duration) {
 // round appends several times.
 func (f *followed) round(b *testing.B) delivery {
 	var d delivery
-	var reads []float64
+	var told []float64
 	cpu := f.ticks(b)
 	for range f.writer.shape.appends {
-		before := f.read(b)
-		took, size := f.append(b)
-		reads = append(reads, f.read(b)-before)
-		d.took, d.appended = append(d.took, took...), float64(size)
+		took, after := f.append(b)
+		d.took, told = append(d.took, took...), append(told, after)
 		f.rest(b)
 	}
 	d.cpu = (f.ticks(b) - cpu) / float64(f.writer.shape.appends)
 	slices.Sort(d.took)
-	slices.Sort(reads)
-	d.read = reads[len(reads)/2]
+	slices.Sort(told)
+	d.told = told[len(told)/2]
 	return d
 }
 
@@ -509,16 +520,6 @@ func (f *followed) ticks(b *testing.B) float64 {
 	system, err := strconv.ParseFloat(fields[12], 64)
 	benchMust(b, err)
 	return max(1, user+system)
-}
-
-// read is how many bytes the server has read from anything.
-func (f *followed) read(b *testing.B) float64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", f.process.Pid))
-	benchMust(b, err)
-	var n float64
-	_, err = fmt.Sscanf(string(text), "rchar: %g", &n)
-	benchMust(b, err)
-	return n
 }
 
 // BenchmarkAppendWork counts what one append makes the program do until the one stream has it: with
