@@ -10,7 +10,7 @@ BIN   := bin/serve-web
 TOOL   = $(GO) tool -modfile=tools/go.mod
 ROOT   = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 APT    = $(ROOT) env DEBIAN_FRONTEND=noninteractive apt-get
-DRIVER := $(CURDIR)/.e2e/driver
+DRIVER := .e2e/driver
 
 .DEFAULT_GOAL := help
 .PHONY: help run build install-plugin test unit e2e check lint targets vulnerabilities bench fuzz image clean
@@ -18,8 +18,10 @@ DRIVER := $(CURDIR)/.e2e/driver
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# The shell reads DIR itself: a name of a directory may hold anything.
+run: export DIR := $(DIR)
 run: build ## build and serve the workspace here, or at DIR=…, or else the demo (ARGS="--port 0 …")
-	@dir='$(patsubst ~/%,$(HOME)/%,$(DIR))'; at=$$PWD; \
+	@dir=$$DIR; case "$$dir" in '~/'*) dir=$$HOME/$${dir#'~/'};; esac; at=$$PWD; \
 	while [ ! -d "$$at/.jp" ] && [ "$$at" != / ]; do at=$$(dirname "$$at"); done; \
 	if [ -n "$$dir" ]; then exec $(BIN) $(ARGS) "$$dir"; \
 	elif [ -d "$$at/.jp" ]; then exec $(BIN) $(ARGS); \
@@ -47,8 +49,8 @@ unit: node_modules/.package-lock.json
 
 e2e: node_modules/.package-lock.json
 	@command -v chromium >/dev/null || { $(APT) update -qq && $(APT) install -y -qq --no-install-recommends chromium fonts-liberation; }
-	@mkdir -p $(DRIVER) && ln -sfn $(CURDIR)/node_modules/playwright-core $(DRIVER)/package
-	PLAYWRIGHT_DRIVER_PATH=$(DRIVER) PLAYWRIGHT_NODEJS_PATH="$$(command -v node)" $(GO) test -count=1 ./e2e
+	@mkdir -p $(DRIVER) && ln -sfn ../../node_modules/playwright-core $(DRIVER)/package
+	PLAYWRIGHT_DRIVER_PATH="$$PWD/$(DRIVER)" PLAYWRIGHT_NODEJS_PATH="$$(command -v node)" $(GO) test -count=1 ./e2e
 
 node_modules/.package-lock.json: package.json package-lock.json
 	@command -v npm >/dev/null || { echo 'make test needs Node with npm: https://nodejs.org, or apt-get install nodejs npm' >&2; exit 1; }
