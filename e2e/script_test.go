@@ -310,21 +310,53 @@ func TestClosingALongResult(t *testing.T) {
 // TestEndOfALongPage: where entries far away have no layout, the end is reached all the same.
 func TestEndOfALongPage(t *testing.T) {
 	w := newWriter(t)
-	events := []string{turn()}
+	events := []string{}
 	for i := range 700 {
-		events = append(events, request("ask"), message(strings.Repeat("paragraph "+strconv.Itoa(i)+"\n\n", 1+i%17)))
+		events = append(events, turn(), request("ask"), message(strings.Repeat("paragraph "+strconv.Itoa(i)+"\n\n", 1+i%17)))
 	}
 	c := w.begin("17000000001", "very long", events...)
 	s := w.serve()
 	p := open(t, s, look{})
 	p.to(c.path())
-	p.visible("#entries.long")
+	if p.count("#entries.long") != 1 {
+		t.Fatal("the page is not a long one")
+	}
 	c.append(request("the very last"))
 	p.want(p.Locator("#unread").Click())
 	p.until(`() => { const e = document.scrollingElement; return e.scrollHeight - e.clientHeight - e.scrollTop <= 1 }`)
 	c.append(message(long("growing")), request("and the last"))
-	p.want(expect.Locator(p.Locator("#entries > article", hasText("and the last"))).ToBeInViewport())
+	p.until(`() => document.querySelector('#entries').lastElementChild.textContent.includes('and the last')`)
 	p.until(`() => { const e = document.scrollingElement; return e.scrollHeight - e.clientHeight - e.scrollTop <= 1 }`)
+	// A jump lands where it says, though nothing that lies between had a layout.
+	p.eval(`() => scrollTo(0, 0)`)
+	p.press("j", "j", "j")
+	p.until(`() => {
+		const box = document.activeElement.getBoundingClientRect();
+		return document.activeElement.matches('article') && box.top >= 0 && box.top < 200;
+	}`)
+}
+
+// TestWheelAfterEnd: what arrives while the End key scrolls does not cost the wheel its next turn.
+func TestWheelAfterEnd(t *testing.T) {
+	w := newWriter(t)
+	events := []string{}
+	for range 30 {
+		events = append(events, turn(), request("ask"), message(long("answer")))
+	}
+	c := w.begin("17000000001", "end", events...)
+	s := w.serve()
+	p := open(t, s, look{})
+	p.to(c.path())
+	for range 3 {
+		p.eval(`() => scrollTo(0, 0)`)
+		p.eval(`() => addEventListener('scroll', () => { document.querySelector('#entries').style.paddingBottom = Math.random() * 50 + 'px' }, { once: true })`)
+		p.press("End")
+		p.until(`() => { const e = document.scrollingElement; return e.scrollHeight - e.clientHeight - e.scrollTop <= 1 }`)
+		before := p.number(`() => scrollY`)
+		p.want(p.Mouse().Move(700, 450))
+		p.want(p.Mouse().Wheel(0, -1000))
+		p.until(fmt.Sprintf(`() => scrollY < %v`, before-900))
+	}
 }
 
 // TestRunningToolIsNamed: K-2; the user view does not name tools (V-5).

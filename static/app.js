@@ -593,15 +593,19 @@ function newTranscript(main, entries, announce) {
     following = false;
     show();
   }
-  // The end may be farther than it seems as long as the entries before it have no layout.
-  function downTo(target) {
-    if (!takes(target, true)) return;
+  // The end may be farther than it seems as long as the entries before it have no layout. And while the
+  // browser is on its own way there, Chromium loses the wheel if the script scrolls, too.
+  function downTo(e) {
+    if (!takes(e.target, true)) return;
+    e.preventDefault();
     following = true;
+    toEnd();
+    seen();
     show();
   }
 
-  const on = (names, react, target = window) => {
-    for (const name of names.split(' ')) target.addEventListener(name, react, { passive: true, capture: true });
+  const on = (names, react, target = window, passive = true) => {
+    for (const name of names.split(' ')) target.addEventListener(name, react, { passive, capture: true });
   };
   on('scroll', (e) => (e.target === document || e.target === scroller()) && scrolled());
   on('wheel touchstart touchmove pointerdown keydown', () => ((gesture = Date.now()), (up = 0)));
@@ -609,8 +613,8 @@ function newTranscript(main, entries, announce) {
   on('keydown', (e) => {
     if (e.altKey || e.target.closest?.('input, textarea, select')) return;
     if (/^(ArrowUp|PageUp|Home)$/.test(e.key) || (e.key === ' ' && e.shiftKey)) upwards(e.target);
-    else if (e.key === 'End') downTo(e.target);
-  });
+    else if (e.key === 'End' && !e.shiftKey) downTo(e);
+  }, window, false);
   on('touchstart', (e) => (touchAt = e.touches[0].clientY));
   on('touchmove', (e) => e.touches[0].clientY - touchAt > 4 && upwards(e.target));
   // A finger's pointer is cancelled as soon as it scrolls, and a scrollbar keeps the end of its drag.
