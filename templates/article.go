@@ -23,11 +23,11 @@ func NewArticle(e Entry) (Article, error) {
 	if err := EntryArticle(e).Render(context.Background(), &b); err != nil {
 		return Article{}, err
 	}
-	html := b.String()
+	html := strings.Clone(b.String()) // it is kept for long: no more memory than it needs
 	// The entry's own time is the first element of its name: before it there is only escaped text.
 	const end = "</time>"
-	if before, after, ok := strings.Cut(html, end); ok && e.When.Machine != "" {
-		return Article{before: before, after: end + after}, nil
+	if i := strings.Index(html, end); i >= 0 && e.When.Machine != "" {
+		return Article{before: html[:i], after: html[i:]}, nil
 	}
 	return Article{before: html}, nil
 }
