@@ -81,7 +81,9 @@ type ConversationPage struct {
 	Outline []Turn
 	// Tools are those that were called.
 	Tools []Tool
-	// Facts are short: "24 events", "3 turns", the model.
+	// Counts are short and change while a run goes on: "24 events", "3 turns". Facts stay as they are:
+	// the model.
+	Counts []string
 	Facts  []string
 	Labels []string
 	Marks  []string // "pinned", "archived", "expired …"

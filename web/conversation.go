@@ -125,6 +125,7 @@ func presentHead(t *transcript, now time.Time) templates.ConversationPage {
 		Views:    presentViews(sum.ID, t.folding.view),
 		Position: t.end().String(),
 		When:     presentTime(activity(sum), now),
+		Counts:   presentCounts(t, f),
 		Facts:    append(presentFacts(t, f), presentFreshness(t.log.Freshness, now.Location())...),
 		Labels:   presentLabels(sum.Labels),
 		Marks:    presentMarks(sum, now),
@@ -160,7 +161,8 @@ func presentEntry(e *entry, now time.Time) templates.Article {
 	return a
 }
 
-func presentFacts(t *transcript, f figures) []string {
+// presentCounts says how much there is, in an order in which what comes later comes behind.
+func presentCounts(t *transcript, f figures) []string {
 	facts := []string{count(t.at.Events, "event", "events")}
 	if t.folding.turns > 0 {
 		facts = append(facts, count(t.folding.turns, "turn", "turns"))
@@ -175,6 +177,11 @@ func presentFacts(t *transcript, f figures) []string {
 	if d := lasted(t.folding.began, t.folding.ended); d != "" {
 		facts = append(facts, d)
 	}
+	return facts
+}
+
+func presentFacts(t *transcript, f figures) []string {
+	var facts []string
 	models := presentModels(f)
 	if model := named(t.folding.names.Model, nameLength); model != "" && len(models) == 0 {
 		models = []string{model}

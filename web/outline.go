@@ -147,8 +147,10 @@ func presentModels(f figures) []string {
 // lasted says how long a log goes on: "2 hours"; "" if that is not known, or less than a minute.
 func lasted(began, ended time.Time) string {
 	switch d := ended.Sub(began); {
-	case d < time.Minute:
+	case began.IsZero():
 		return ""
+	case d < time.Minute:
+		return "less than a minute"
 	case d < time.Hour:
 		return count(int(d/time.Minute), "minute", "minutes")
 	case d < 36*time.Hour:
