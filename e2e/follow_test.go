@@ -416,8 +416,9 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// loadAll loads the pages that are not shown. It reports false if there is none.
+// loadAll loads the pages that are not shown. It reports false if there is nothing to follow.
 func (c *client) loadAll() (some bool) {
+	some = c.list != nil
 	for id, v := range c.views {
 		if c.r.IntN(8) == 0 && v.old != nil {
 			c.mu.Lock()
@@ -452,7 +453,6 @@ func (c *client) follow(ctx context.Context) {
 		case v.page == nil:
 		case c.many:
 			query.Add("follow", id+"/user@"+v.page.position)
-			target = "/live?"
 		default:
 			target = "/conversations/" + id + "/live?"
 			if c.r.IntN(2) == 0 {
@@ -465,6 +465,7 @@ func (c *client) follow(ctx context.Context) {
 	}
 	if c.list != nil {
 		query.Add("follow", "list?rows=all@")
+		target = "/live?"
 	}
 	req, err := http.NewRequestWithContext(ctx, "GET", c.base+target+query.Encode(), nil)
 	if err != nil {
