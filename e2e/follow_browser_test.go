@@ -149,8 +149,20 @@ func (p *tab) scrollUp(by float64) {
 	before := p.number(`() => document.scrollingElement.scrollTop`)
 	p.want(p.Mouse().Move(700, 450))
 	p.want(p.Mouse().Wheel(0, -by))
-	_, err := p.WaitForFunction(fmt.Sprintf(`() => document.scrollingElement.scrollTop <= %v`, max(0, before-by+1)), nil)
+	_, err := p.WaitForFunction(fmt.Sprintf(`() => document.scrollingElement.scrollTop < %v`, before), nil)
 	p.want(err)
+	// What comes in sight gets its real height, and the place moves on the page though not on the screen.
+	p.eval(`() => new Promise(done => {
+		let same = 0, last;
+		const look = () => {
+			const now = document.scrollingElement.scrollTop;
+			same = now === last ? same + 1 : 0;
+			last = now;
+			if (same > 5) done();
+			else requestAnimationFrame(look);
+		};
+		look();
+	})`)
 }
 
 // placeOf is where the first entry in sight is.

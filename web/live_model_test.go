@@ -45,7 +45,6 @@ func TestLiveModel(t *testing.T) {
 	t.Logf("%s=%d", liveSeed, seed)
 	for i := first; i < last; i++ {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
-			t.Parallel()
 			defer func() {
 				if t.Failed() {
 					t.Logf("again: %s=%d/%d", liveSeed, seed, i)
