@@ -164,7 +164,10 @@ func (d *disk) failures() (sentences []string) {
 			sentences = append(sentences, fmt.Sprintf("The directory %s is not there any more, so no conversation in it can be read.", d.workspace.storage()))
 			continue
 		}
-		say(dir, r.failed)
+		if r.failed != nil {
+			say(dir, r.failed)
+			continue // that says it of all in it
+		}
 		say(dir, r.live.failed)
 		say(filepath.Join(dir, archiveName), r.archived.failed)
 	}
@@ -246,9 +249,14 @@ func (d *disk) listRoot(index int, r *root) (changed bool) {
 		return changed
 	}
 	changed = d.listPartition(index, r, &r.live, ".", stampOf(fi)) || changed
+	r.failed = nil
 	at := stamp{}
 	fi, err = r.handle.Stat(archiveName)
 	switch {
+	case errors.Is(err, fs.ErrPermission):
+		// The directory lets nothing in it be looked at any more. What was listed is better than nothing.
+		r.failed = err
+		return changed
 	case err == nil && fi.IsDir():
 		at, err = stampOf(fi), nil
 	case err == nil:

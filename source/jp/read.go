@@ -307,7 +307,12 @@ func (l *Library) summarize(e *entry, st state, places []place, s *scanner) (con
 	var problems []string
 	m := &st.meta
 	if key := (fileKey{m.place.root, m.metadata}); e.metaKey != key || key.at.kind != regular {
+		known := e.metadata // holds on while the file cannot be read
 		e.metadata = metadata{problem: "cannot be read"}
+		if m.metadata.kind == denied {
+			e.metadata = known
+			e.metadata.problem = "cannot be read"
+		}
 		if l.disk.problem(m.place, metadataName, m.metadata) == "" {
 			file, at, err := l.disk.open(m.place, metadataName)
 			if isMoved(err) {
@@ -323,6 +328,7 @@ func (l *Library) summarize(e *entry, st state, places []place, s *scanner) (con
 				e.metadata = decodeMetadata(b)
 			} else {
 				m.metadata = stamp{kind: failed}
+				e.metadata = known
 				e.metadata.problem = "cannot be read: " + cause(err).Error()
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -90,7 +91,18 @@ func TestProblems(t *testing.T) {
 					path := place.path(a)
 					spoil.do(t, path)
 					if late && spoilName == "denied" {
-						return // what was listed before is known, and its files say what is wrong with them
+						// What was listed before is known, and its files say what is wrong with them.
+						got := list(t, l)
+						for _, id := range []string{"1", "2", "3"} {
+							denied := !slices.Contains(place.rest, id)
+							if s := got[id]; s.Title != id || s.Events != 1 || strings.Contains(s.Problem, "permission denied") != denied {
+								t.Errorf("List()[%s] = %+v, want what was known, and what is denied", id, s)
+							}
+						}
+						if p := l.Problems(); len(p) > 1 || placeName != "archive" && (len(p) == 0 || !strings.HasPrefix(p[0], place.name(a))) {
+							t.Errorf("Problems() = %q, want %s", p, place.name(a))
+						}
+						return
 					}
 					got := list(t, l)
 					for _, id := range place.rest {
