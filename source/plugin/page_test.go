@@ -31,6 +31,9 @@ func (l told) List(ctx context.Context) ([]conversation.Summary, error) {
 	return out, err
 }
 
+// Problems are of the disk.
+func (told) Problems() []string { return nil }
+
 func carried(s conversation.Summary) conversation.Summary {
 	activated := s.LastActivated
 	if activated.IsZero() {
