@@ -46,6 +46,8 @@ test: unit e2e ## run every test, with the race detector and in a browser; insta
 unit: node_modules/.package-lock.json
 	@command -v gcc >/dev/null || { $(APT) update -qq && $(APT) install -y -qq --no-install-recommends gcc libc6-dev; }
 	CGO_ENABLED=1 $(GO) test -race ./...
+	@# What is measured in time and memory is measured without the race detector.
+	$(GO) test ./markdown ./web
 
 e2e: node_modules/.package-lock.json
 	@command -v chromium >/dev/null || { $(APT) update -qq && $(APT) install -y -qq --no-install-recommends chromium fonts-liberation; }

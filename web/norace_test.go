@@ -1,0 +1,6 @@
+//go:build !race
+
+package web
+
+// raceDetector says that time and memory are the race detector's, not the package's.
+const raceDetector = false
