@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -112,14 +113,14 @@ func (s *Server) enter(c echo.Context) error {
 	if err := r.ParseForm(); err != nil {
 		return badRequest("The form cannot be read.")
 	}
-	if wait := s.token.guesses.take(s.now()); wait > 0 {
+	if wait := s.token.guesses.take(peerOf(r), s.now()); wait > 0 {
 		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(int((wait+time.Second-1)/time.Second)))
 		return errGuesses
 	}
 	if !s.token.is(strings.TrimSpace(r.PostForm.Get("token"))) {
 		return errWrongToken
 	}
-	s.token.guesses.giveBack()
+	s.token.guesses.giveBack(peerOf(r), s.now())
 	c.SetCookie(&http.Cookie{
 		Name:     cookieName(r),
 		Value:    s.token.cookie,
@@ -133,38 +134,94 @@ func (s *Server) enter(c echo.Context) error {
 }
 
 const (
-	// guessBurst wrong tokens are looked at at once, and then one in each guessWait, whoever asks.
+	// guessBurst wrong tokens of one address are looked at at once, and then one in each guessWait.
 	guessBurst = 10
 	guessWait  = 6 * time.Second
+	// guessPeers is how many addresses are told apart; all further ones together count as one.
+	guessPeers = 1000
 )
 
-// guesses limits how fast tokens can be tried. The zero value is ready.
+// guesses limits how fast an address can try tokens, so that who guesses keeps out nobody else.
 type guesses struct {
 	mu    sync.Mutex
+	peers map[string]*guess
+}
+
+// guess is what one address has tried.
+type guess struct {
 	spent int
 	since time.Time // when the last of spent was given back
 }
 
-// take spends one guess, or returns how long to wait for the next.
-func (g *guesses) take(now time.Time) (wait time.Duration) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+// refill gives back what time has brought.
+func (g *guess) refill(now time.Time) {
 	if back := int(now.Sub(g.since) / guessWait); g.spent == 0 || back >= g.spent {
 		g.spent, g.since = 0, now
 	} else if back > 0 {
 		g.spent -= back
 		g.since = g.since.Add(time.Duration(back) * guessWait)
 	}
-	if g.spent == guessBurst {
-		return guessWait - now.Sub(g.since)
+}
+
+// take spends one guess of a peer, or returns how long to wait for the next.
+func (g *guesses) take(peer string, now time.Time) (wait time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := g.of(peer, now)
+	p.refill(now)
+	if p.spent == guessBurst {
+		return guessWait - now.Sub(p.since)
 	}
-	g.spent++
+	p.spent++
 	return 0
 }
 
+// of returns what a peer has tried.
+func (g *guesses) of(peer string, now time.Time) *guess {
+	if p := g.peers[peer]; p != nil {
+		return p
+	}
+	if len(g.peers) >= guessPeers {
+		for name, p := range g.peers {
+			if p.refill(now); p.spent == 0 {
+				delete(g.peers, name)
+			}
+		}
+	}
+	if len(g.peers) >= guessPeers {
+		peer = "" // no address is empty
+	}
+	p := g.peers[peer]
+	if p == nil {
+		if g.peers == nil {
+			g.peers = map[string]*guess{}
+		}
+		p = &guess{since: now}
+		g.peers[peer] = p
+	}
+	return p
+}
+
 // giveBack undoes a take whose token was right.
-func (g *guesses) giveBack() {
+func (g *guesses) giveBack(peer string, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.spent = max(0, g.spent-1)
+	p := g.of(peer, now)
+	p.spent = max(0, p.spent-1)
+}
+
+// peerOf returns the address that a request came from, without the port. In a network of version 6 one
+// machine has many, which share their first half.
+func peerOf(r *http.Request) string {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	addr := at.Addr().Unmap().WithZone("")
+	if addr.Is6() {
+		if half, err := addr.Prefix(64); err == nil {
+			return half.String()
+		}
+	}
+	return addr.String()
 }

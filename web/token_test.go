@@ -36,6 +36,14 @@ func enter(h http.Handler, token string, headers ...string) *http.Response {
 	return post(h, "/enter", url.Values{"token": {token}}.Encode(), headers...)
 }
 
+// enterFrom is enter from another machine.
+func enterFrom(s http.Handler, token, address string) *http.Response {
+	return enter(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.RemoteAddr = address
+		s.ServeHTTP(w, r)
+	}), token)
+}
+
 func post(h http.Handler, target, body string, headers ...string) *http.Response {
 	r := httptest.NewRequest("POST", target, strings.NewReader(body))
 	r.Host = "127.0.0.1:3000"
@@ -341,6 +349,9 @@ func TestGuesses(t *testing.T) {
 	}
 	try("the eleventh", "wrong", 429)
 	try("the right one then", secret, 429)
+	if r := enterFrom(s, secret, "192.0.2.7:1234"); r.StatusCode != 303 {
+		t.Errorf("the right one from another address then = %d, want 303", r.StatusCode)
+	}
 	if r := ask(s, "GET", "/conversations", "Cookie", good); r.StatusCode != 200 {
 		t.Errorf("a page for who has entered then = %d, want 200", r.StatusCode)
 	}

@@ -197,8 +197,8 @@ func pluginOptions(init *plugin.Init, logger *slog.Logger) (options, error) {
 	}
 	for name, value := range settings {
 		if fs.Lookup(name) == nil || isForeign(name) {
-			logger.Warn("an option is not known", "option", table+"."+name)
-			continue
+			// It may have been meant to keep others out.
+			return o, fmt.Errorf("%s has no option %q", table, name)
 		}
 		if err := fs.Set(name, value); err != nil {
 			return o, fmt.Errorf("%s: %w", table, err)

@@ -266,7 +266,7 @@ func TestPluginOptions(t *testing.T) {
 		args          []string
 		want          string
 	}{
-		{"options", `{"bind":"127.0.0.1","port":` + one + `,"unknown":{"a":1},"host":null}`, nil, "http://127.0.0.1:" + one},
+		{"options", `{"bind":"127.0.0.1","port":` + one + `,"host":null}`, nil, "http://127.0.0.1:" + one},
 		{"options as text", `{"bind":"localhost","port":"` + one + `"}`, nil, "http://127.0.0.1:" + one},
 		{"flags before options", `{"bind":"127.0.0.9","port":` + one + `}`, []string{"--bind", "127.0.0.1", "--port=" + two}, "http://127.0.0.1:" + two},
 		{"the other spellings, and a leading web", `{}`, []string{"web", "--bind=127.0.0.1", "--port", two}, "http://127.0.0.1:" + two},
@@ -288,6 +288,12 @@ func TestPluginOptions(t *testing.T) {
 		if got, want := s.stdout.String(), "Serving at "+tt.want+"\n"; got != want {
 			t.Errorf("%s: it prints %q, want %q", tt.name, got, want)
 		}
+	}
+	// A misspelt option may have been meant to keep others out.
+	bad := start(t, host.Config{Library: openLibrary(t, workspace(t)), Init: host.Init{Options: jsontext.Value(`{"require_token":true}`)}})
+	bad.wait(t)
+	if bad.exit.Code != 1 || !strings.Contains(bad.exit.Reason, "require_token") {
+		t.Errorf("an unknown option ends with %+v, want code 1 and a reason that names it", bad.exit)
 	}
 	s := start(t, host.Config{Library: openLibrary(t, workspace(t)), Init: host.Init{Args: []string{"--help"}}})
 	s.wait(t)
