@@ -445,3 +445,17 @@ func FuzzPrinter(f *testing.F) {
 		}
 	})
 }
+
+// TestModelJSON: what the model never got is not in its view, as JSON either.
+func TestModelJSON(t *testing.T) {
+	log := []conversation.Event{
+		conversation.Decode(0, []byte(`{"type":"config_delta","delta":{"providers":{"key":"SECRET"}}}`)),
+		conversation.Decode(1, []byte(`{"type":"mystery","body":"SECRET"}`)),
+		conversation.Decode(2, []byte(`{"type":"chat_request","content":"seen"}`)),
+	}
+	var out bytes.Buffer
+	must(t, print.Events(&out, "1", print.Model, log))
+	if got := out.String(); strings.Contains(got, "SECRET") || !strings.Contains(got, "seen") || !json.Valid(out.Bytes()) {
+		t.Errorf("Events of the model view = %s, want the request alone", got)
+	}
+}
