@@ -379,7 +379,7 @@ func (f *files) edit() string {
 	f.elements = slices.Clone(f.elements)
 	kind := f.r.IntN(22)
 	switch {
-	case n > 0 && len(f.elements[0]) > 8<<10 && f.layout == 0 && f.r.IntN(100) == 0: // rarely: it takes a second
+	case n > 0 && len(f.elements[0]) > 8<<10 && f.layout == 0 && f.r.IntN(250) == 0: // rarely: it takes a second
 		kind = 7
 	case n == 0 && kind > 2 && kind < 12, kind == 7:
 		kind = 0
