@@ -48,7 +48,17 @@ type Host struct {
 
 // Connect reads the host's first message. Its error says that there was none, or none that begins a
 // run; it is a sentence for a person.
+//
+// Where it fails, the host is told so with the reason, since it shows nothing else (P-12).
 func Connect(in io.Reader, out io.Writer) (*Host, error) {
+	h, err := connect(in, out)
+	if err != nil {
+		_, _ = out.Write(exit(1, err.Error())) // a host that is gone is no further trouble
+	}
+	return h, err
+}
+
+func connect(in io.Reader, out io.Writer) (*Host, error) {
 	h := &Host{
 		lines:   newLines(in),
 		queue:   make(chan []byte, 64),
@@ -110,10 +120,14 @@ func (h *Host) Describe(d Description) error { return h.send(encode("describe", 
 // Exit tells the host that the plugin ends, and why if that is not as it should be. Nothing is
 // written after it. It returns once the message is away, or cannot get away.
 func (h *Host) Exit(code int, reason string) {
-	h.finish(encode("exit", struct {
+	h.finish(exit(code, reason))
+}
+
+func exit(code int, reason string) []byte {
+	return encode("exit", struct {
 		Code   int    `json:"code"`
 		Reason string `json:"reason,omitempty"`
-	}{code, reason}))
+	}{code, reason})
 }
 
 // Flush ends writing without a further word, once everything is away or cannot get away.

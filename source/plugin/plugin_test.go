@@ -168,9 +168,13 @@ func TestConnectFails(t *testing.T) {
 		`{"type":"init","version"`:        "not a message",
 		`{"type":"init","args":1}` + "\n": "/args",
 	} {
-		h, err := plugin.Connect(strings.NewReader(in), io.Discard)
+		var out strings.Builder
+		h, err := plugin.Connect(strings.NewReader(in), &out)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Connect(%q) = %v, %v, want an error about %q", in, h, err, want)
+		}
+		if got := out.String(); !strings.HasPrefix(got, `{"type":"exit","code":1,"reason":"`) || strings.Count(got, "\n") != 1 {
+			t.Errorf("Connect(%q) tells the host %q, want exit with a reason (P-12)", in, got)
 		}
 	}
 }
