@@ -10,6 +10,9 @@ const (
 	// entryRoom is what all texts of an entry together may cost, in bytes of markup: about as much as
 	// the largest single text does.
 	entryRoom = 4_000_000
+	// entryHTML is how much markup the texts of an entry make at most, in bytes: what does not fit is left
+	// to the raw text.
+	entryHTML = 2 << 20
 	// What a call, and a tag in its markup, cost beside their bytes.
 	callCost, tagCost = 200, 50
 )
@@ -19,9 +22,10 @@ const (
 type ration struct {
 	prose prose
 	room  int
+	html  int // bytes of markup so far
 }
 
-func newRation(p prose) *ration { return &ration{p, entryRoom} }
+func newRation(p prose) *ration { return &ration{prose: p, room: entryRoom} }
 
 // fits returns the part of src that may still be looked at, and whether that is not all.
 func (r *ration) fits(src string) (string, bool) {
@@ -35,6 +39,10 @@ func (r *ration) fits(src string) (string, bool) {
 func (r *ration) spent(src int, cut bool, out markdown.Output) markdown.Output {
 	html := out.HTML.String()
 	r.room -= callCost + src/2 + len(html) + tagCost*strings.Count(html, "<")
+	if r.html > 0 && r.html+len(html) > entryHTML {
+		return markdown.Output{Cut: true}
+	}
+	r.html += len(html)
 	out.Cut = out.Cut || cut
 	return out
 }
