@@ -49,10 +49,11 @@ type Host struct {
 // Connect reads the host's first message. Its error says that there was none, or none that begins a
 // run; it is a sentence for a person.
 //
-// Where it fails, the host is told so with the reason, since it shows nothing else (P-12).
+// Where it fails, a host that sent anything is told so with the reason, since it shows nothing else
+// (P-12).
 func Connect(in io.Reader, out io.Writer) (*Host, error) {
 	h, err := connect(in, out)
-	if err != nil {
+	if err != nil && !errors.Is(err, io.EOF) {
 		_, _ = out.Write(exit(1, err.Error())) // a host that is gone is no further trouble
 	}
 	return h, err

@@ -173,7 +173,11 @@ func TestConnectFails(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Connect(%q) = %v, %v, want an error about %q", in, h, err, want)
 		}
-		if got := out.String(); !strings.HasPrefix(got, `{"type":"exit","code":1,"reason":"`) || strings.Count(got, "\n") != 1 {
+		if got := out.String(); want == "EOF" {
+			if got != "" {
+				t.Errorf("Connect(%q) tells nobody %q, want nothing", in, got)
+			}
+		} else if !strings.HasPrefix(got, `{"type":"exit","code":1,"reason":"`) || strings.Count(got, "\n") != 1 {
 			t.Errorf("Connect(%q) tells the host %q, want exit with a reason (P-12)", in, got)
 		}
 	}
