@@ -278,6 +278,9 @@ func testHostileAddresses(t *testing.T, s *server, all []payload) {
 			if res.StatusCode == http.StatusFound && strings.HasPrefix(path, "1-") && res.Header.Get("Location") == "/conversations/1" {
 				continue
 			}
+			if path == "" && res.StatusCode == http.StatusFound && res.Header.Get("Location") == "/conversations" {
+				continue // no name at all is the list's address with a slash
+			}
 			if res.StatusCode != http.StatusNotFound || body != noConversation && body != noPage {
 				t.Errorf("%s in the address = %d %.200q, want 404 and nothing of it", p.ID, res.StatusCode, body)
 			}

@@ -355,7 +355,8 @@ func TestWheelAfterEnd(t *testing.T) {
 		before := p.number(`() => scrollY`)
 		p.want(p.Mouse().Move(700, 450))
 		p.want(p.Mouse().Wheel(0, -1000))
-		p.until(fmt.Sprintf(`() => scrollY < %v`, before-900))
+		// To its end: what is left of the wheel's scrolling would take the next round along.
+		p.until(fmt.Sprintf(`() => scrollY <= %v`, before-999))
 	}
 }
 
