@@ -145,7 +145,7 @@ func TestLiveReadCost(t *testing.T) {
 				r.from = r.read(t).position
 				base := r.slot.kept
 				r.library.log = appended(r.library.log, test.append)
-				for try := range 5 { // others allocate, too
+				for try := range 40 { // others allocate, too, and the race detector empties pools
 					r.slot.kept = base
 					c := r.read(t)
 					if try == 0 || c.bytes < costs[i].bytes {
@@ -161,7 +161,7 @@ func TestLiveReadCost(t *testing.T) {
 				t.Errorf("%s view, %s: looks at %d entries and %d pieces in a long log, at %d and %d in a short one, want as many and few",
 					v, test.name, b.entries, b.pieces, a.entries, a.pieces)
 			}
-			if b.bytes > a.bytes*11/10+500 {
+			if b.bytes > a.bytes*11/10+500 && !raceDetector {
 				t.Errorf("%s view, %s: allocates %d B in a long log, %d B in a short one, want as much", v, test.name, b.bytes, a.bytes)
 			}
 			t.Logf("%s view, %s: %d entries, %d pieces, %d B and %d B", v, test.name, b.entries, b.pieces, a.bytes, b.bytes)
