@@ -336,30 +336,6 @@ func TestEndOfALongPage(t *testing.T) {
 	}`)
 }
 
-// TestWheelAfterEnd: what arrives while the End key scrolls does not cost the wheel its next turn.
-func TestWheelAfterEnd(t *testing.T) {
-	w := newWriter(t)
-	events := []string{}
-	for range 30 {
-		events = append(events, turn(), request("ask"), message(long("answer")))
-	}
-	c := w.begin("17000000001", "end", events...)
-	s := w.serve()
-	p := open(t, s, look{})
-	p.to(c.path())
-	for range 3 {
-		p.eval(`() => scrollTo(0, 0)`)
-		p.eval(`() => addEventListener('scroll', () => { document.querySelector('#entries').style.paddingBottom = Math.random() * 50 + 'px' }, { once: true })`)
-		p.press("End")
-		p.until(`() => { const e = document.scrollingElement; return e.scrollHeight - e.clientHeight - e.scrollTop <= 1 }`)
-		before := p.number(`() => scrollY`)
-		p.want(p.Mouse().Move(700, 450))
-		p.want(p.Mouse().Wheel(0, -1000))
-		// To its end: what is left of the wheel's scrolling would take the next round along.
-		p.until(fmt.Sprintf(`() => scrollY <= %v`, before-999))
-	}
-}
-
 // TestRunningToolIsNamed: K-2; the user view does not name tools (V-5).
 func TestRunningToolIsNamed(t *testing.T) {
 	w := newWriter(t)
