@@ -18,21 +18,32 @@ type Calls struct {
 // Next takes in e, an event of this turn. If e is a response, it returns the index of the event of
 // the call that it answers, and false if there is none.
 func (c *Calls) Next(e Event, turn int) (call int, ok bool) {
+	switch b := e.Body.(type) {
+	case ToolCall:
+		return c.Pass(KindToolCall, b.ID, e.Index, turn)
+	case ToolResponse:
+		return c.Pass(KindToolResponse, b.ID, e.Index, turn)
+	}
+	return c.Pass(KindUnknown, "", e.Index, turn)
+}
+
+// Pass is [Calls.Next] for an event of which only the kind and the id of its call are known.
+func (c *Calls) Pass(kind Kind, id string, index, turn int) (call int, ok bool) {
 	if turn != c.turn || c.waiting == nil {
 		c.turn, c.waiting = turn, map[string][]int{}
 	}
-	switch b := e.Body.(type) {
-	case ToolCall:
-		c.waiting[b.ID] = append(c.waiting[b.ID], e.Index)
-	case ToolResponse:
-		queue := c.waiting[b.ID]
+	switch kind {
+	case KindToolCall:
+		c.waiting[id] = append(c.waiting[id], index)
+	case KindToolResponse:
+		queue := c.waiting[id]
 		if len(queue) == 0 {
 			return 0, false
 		}
 		if len(queue) == 1 {
-			delete(c.waiting, b.ID)
+			delete(c.waiting, id)
 		} else {
-			c.waiting[b.ID] = queue[1:]
+			c.waiting[id] = queue[1:]
 		}
 		return queue[0], true
 	}

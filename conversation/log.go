@@ -56,7 +56,12 @@ type Log struct {
 	// Config is the configuration before the first event, a JSON object as it was read; nil where
 	// there is none. It can hold secrets: no page shows it.
 	Config jsontext.Value
+	// Events are all events, if they are at hand. Else Reader has them.
 	Events []Event
+	// Reader reads events that are not at hand; nil if they are.
+	Reader Reader
+	// Survey is what is known of the events; nil if nobody made it, which [Log.Surveyed] does then.
+	Survey *Survey
 	// Hashes[i] is the hash of the place after Events[i]. Two logs whose hashes agree at a place
 	// are the same up to it, so what was made of the events before it can be kept.
 	Hashes []uint32
@@ -64,6 +69,46 @@ type Log struct {
 	Problem string
 	// Freshness says how far the log may be behind; the zero value: not at all.
 	Freshness Freshness
+}
+
+// Reader reads events of a log that are not at hand.
+type Reader interface {
+	// ReadEvents returns the events from one index on and before another one, which the log has. The
+	// error is [ErrChanged] where the source does not have them any more as they were.
+	ReadEvents(from, to int) ([]Event, error)
+}
+
+// ErrChanged says that the log is not what it was: it has to be read again.
+var ErrChanged = errors.New("the conversation changed while it was read")
+
+// Len is the number of events.
+func (l *Log) Len() int {
+	if l.Reader != nil {
+		return len(l.Hashes)
+	}
+	return len(l.Events)
+}
+
+// Range returns the events from one index on and before another one. They must not be changed.
+func (l *Log) Range(from, to int) ([]Event, error) {
+	if l.Reader == nil {
+		return l.Events[from:to:to], nil
+	}
+	if from == to {
+		return nil, nil
+	}
+	return l.Reader.ReadEvents(from, to)
+}
+
+// All returns all events. It is for who needs the whole: they can be many.
+func (l *Log) All() ([]Event, error) { return l.Range(0, l.Len()) }
+
+// Surveyed returns the survey of the log.
+func (l *Log) Surveyed() *Survey {
+	if l.Survey != nil {
+		return l.Survey
+	}
+	return SurveyOf(l.Names, l.Events)
 }
 
 // Freshness is how a log stands to what its source has.
@@ -76,7 +121,7 @@ type Freshness struct {
 }
 
 // Position returns the place after the last event.
-func (l *Log) Position() Position { return l.At(len(l.Events)) }
+func (l *Log) Position() Position { return l.At(l.Len()) }
 
 // At returns the place after the first n events, of which the log must have as many.
 func (l *Log) At(n int) Position {

@@ -12,21 +12,24 @@ type Turns struct {
 }
 
 // Next returns the index, from 0, of the turn that e belongs to (R-10 … R-12).
-func (t *Turns) Next(e Event) int {
-	opens := false
-	switch e.Body.(type) {
-	case ConfigDelta, Compaction, Unknown, Broken:
+func (t *Turns) Next(e Event) int { return t.Pass(KindOf(e.Body)) }
+
+// Pass is [Turns.Next] for an event of which only the kind is known.
+func (t *Turns) Pass(kind Kind) int {
+	switch kind {
+	case KindConfigDelta, KindCompaction, KindUnknown, KindBroken, KindBrokenAside:
 		return t.index
-	case TurnStart:
-		opens = true
-	case Request:
-		opens = t.PerRequest
 	}
-	if opens && t.filled {
+	if t.Opens(kind) {
 		t.index++
 	}
 	t.filled = true
 	return t.index
+}
+
+// Opens reports whether an event of a kind would open another turn than the one that is open.
+func (t *Turns) Opens(kind Kind) bool {
+	return t.filled && (kind == KindTurnStart || kind == KindRequest && t.PerRequest)
 }
 
 // HasTurnStart reports whether any of the events opens a turn of its own.

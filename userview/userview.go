@@ -39,40 +39,12 @@ type Mark struct {
 type Marker struct {
 	Turns conversation.Turns
 
-	open    passageKind
-	passage int
+	passages conversation.Passages
 }
-
-type passageKind int
-
-const (
-	noPassage passageKind = iota
-	messagePassage
-	reasoningPassage
-)
 
 // Next returns the mark of e.
 func (m *Marker) Next(e conversation.Event) Mark {
-	mark := Mark{Turn: m.Turns.Next(e), Passage: e.Index}
-	kind := noPassage
-	switch b := e.Body.(type) {
-	case conversation.Message:
-		kind = messagePassage
-	case conversation.Reasoning:
-		kind = reasoningPassage
-	case conversation.ConfigDelta, conversation.Compaction, conversation.Unknown:
-		return mark // these do not end a passage
-	case conversation.Broken:
-		if b.Type == "compaction" || b.Type == "config_delta" {
-			return mark
-		}
-	}
-	if kind != noPassage && kind == m.open {
-		mark.Passage = m.passage
-		return mark
-	}
-	m.open, m.passage = kind, e.Index
-	return mark
+	return Mark{Turn: m.Turns.Next(e), Passage: m.passages.Next(conversation.KindOf(e.Body), e.Index)}
 }
 
 // User returns the user view of a log (V-1 … V-10). Filtering what was filtered changes nothing
