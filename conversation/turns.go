@@ -27,6 +27,9 @@ func (t *Turns) Pass(kind Kind) int {
 	return t.index
 }
 
+// Turn is the turn that is open, 0 before the first.
+func (t *Turns) Turn() int { return t.index }
+
 // Opens reports whether an event of a kind would open another turn than the one that is open.
 func (t *Turns) Opens(kind Kind) bool {
 	return t.filled && (kind == KindTurnStart || kind == KindRequest && t.PerRequest)

@@ -118,71 +118,126 @@ func ModelEvent(e conversation.Event) (conversation.Event, bool) {
 // Model returns what the model gets of a log, if it is asked after its last event. The time it takes
 // is in the number of events, but for sorting the compactions.
 func Model(log []conversation.Event) ModelView {
-	p := newProjection(log)
+	var compactions []conversation.Event
+	turns := 0
 	marker := NewMarker(log)
+	for _, e := range log {
+		mark := marker.Next(e)
+		if _, ok := e.Body.(conversation.Compaction); ok {
+			compactions = append(compactions, e)
+		}
+		if inTurn(e) {
+			turns = mark.Turn + 1
+		}
+	}
+	p := NewProjection(compactions, turns).At(0, true)
+	marker = NewMarker(log)
 	var v ModelView
 	for _, e := range log {
 		mark := marker.Next(e)
-		name := p.toolOf(e, mark.Turn)
 		if _, ok := e.Body.(conversation.Broken); ok {
 			v.Unread = append(v.Unread, Item{Event: e, Mark: mark})
-			continue
 		}
-		v.Items = p.inject(v.Items, e, mark.Turn)
-		got, changed, ok := p.apply(e, mark.Turn, name)
-		if !ok {
-			continue
-		}
-		it := ModelItem{Item: Item{Event: got, Mark: mark}, Last: mark.Turn, Compacted: changed}
-		if r, ok := e.Body.(conversation.ToolResponse); ok {
-			it.Differs = Differs(r)
-		}
-		v.Items = append(v.Items, it)
+		v.Items = append(v.Items, p.Next(e, mark, nil)...)
 	}
 	return v
 }
 
-// projection is what the compactions of a log do to its turns (RFD 064).
-type projection struct {
+// Projection is what the compactions of a log do to its turns (RFD 064).
+type Projection struct {
 	// Each turn's winners, one for each policy; nil where there is none (C-2).
 	summary, reasoning, tools []*overlay
-	calls                     conversation.Calls
-	names                     map[int]string // of the tools, by the index of the call's event
-	injected                  int            // turns before it have their summary
+	// run counts, for a turn that begins a run of turns with one summary, the runs of that summary
+	// before: a later compaction can have taken turns from the middle.
+	run   []int
+	reach int
+}
+
+// Projector projects the events of a log from a place on, as they pass, in order.
+type Projector struct {
+	*Projection
+	calls    conversation.Calls
+	names    map[int]string // of the tools, by the index of the call's event
+	injected int            // turns before it have their summary
 }
 
 // overlay is a compaction with its event.
 type overlay struct {
 	event conversation.Event
 	conversation.Compaction
-	made int // how many events were made of it
 }
 
-func newProjection(log []conversation.Event) projection {
+// NewProjection returns the projection of a log with these compactions, in its order, and so many
+// turns.
+func NewProjection(compactions []conversation.Event, turns int) *Projection {
+	p := &Projection{reach: -1}
 	var all []*overlay
-	turns := 0
-	marker := NewMarker(log)
-	for _, e := range log {
-		mark := marker.Next(e)
+	for _, e := range compactions {
 		if c, ok := e.Body.(conversation.Compaction); ok {
 			all = append(all, &overlay{event: e, Compaction: c})
-		}
-		if inTurn(e) {
-			turns = mark.Turn + 1
+			p.reach = max(p.reach, c.To)
 		}
 	}
 	if len(all) == 0 {
-		return projection{}
+		return p
 	}
 	// The winner first: the latest, and of equal times the later in the log.
 	slices.Reverse(all)
 	slices.SortStableFunc(all, func(a, b *overlay) int { return b.event.Time.Compare(a.event.Time) })
-	return projection{
-		summary:   winners(turns, all, func(o *overlay) bool { return o.Summary != nil }),
-		reasoning: winners(turns, all, func(o *overlay) bool { return o.StripReasoning }),
-		tools:     winners(turns, all, func(o *overlay) bool { return o.ToolCalls != nil }),
-		names:     map[int]string{},
+	p.summary = winners(turns, all, func(o *overlay) bool { return o.Summary != nil })
+	p.run = make([]int, turns)
+	runs := map[*overlay]int{}
+	for i, o := range p.summary {
+		if o != nil && (i == 0 || p.summary[i-1] != o) {
+			p.run[i] = runs[o]
+			runs[o]++
+		}
 	}
+	p.reasoning = winners(turns, all, func(o *overlay) bool { return o.StripReasoning })
+	p.tools = winners(turns, all, func(o *overlay) bool { return o.ToolCalls != nil })
+	return p
+}
+
+// Reach is the last turn that any compaction covers, which may lie ahead; -1 if there is none.
+func (p *Projection) Reach() int { return p.reach }
+
+// At returns what projects the events from a place on: the next is in this turn, and opens says that
+// the turn begins with it. What stands before is not needed.
+func (p *Projection) At(turn int, opens bool) *Projector {
+	at := &Projector{Projection: p, names: map[int]string{}, injected: turn}
+	// A summary stands before the first of the turns that it replaces.
+	if o := winner(p.summary, turn); o != nil && (!opens || turn > 0 && winner(p.summary, turn-1) == o) {
+		at.injected = p.runEnd(turn)
+	}
+	return at
+}
+
+// runEnd is the turn behind the run of those with the same summary as a turn.
+func (p *Projection) runEnd(turn int) int {
+	o := winner(p.summary, turn)
+	for winner(p.summary, turn) == o {
+		turn++
+	}
+	return turn
+}
+
+// Next returns what the model gets of e, the summary before it included. call is the call that e, a
+// response, answers; nil if it passed before, or there is none.
+func (p *Projector) Next(e conversation.Event, mark Mark, call *conversation.ToolCall) []ModelItem {
+	name := p.toolOf(e, mark.Turn, call)
+	if _, ok := e.Body.(conversation.Broken); ok {
+		return nil
+	}
+	items := p.inject(e, mark.Turn)
+	got, changed, ok := p.apply(e, mark.Turn, name)
+	if !ok {
+		return items
+	}
+	it := ModelItem{Item: Item{Event: got, Mark: mark}, Last: mark.Turn, Compacted: changed}
+	if r, ok := e.Body.(conversation.ToolResponse); ok {
+		it.Differs = Differs(r)
+	}
+	return append(items, it)
 }
 
 // inTurn reports whether e counts for the turns.
@@ -229,8 +284,8 @@ func winner(of []*overlay, turn int) *overlay {
 }
 
 // toolOf takes in e and returns the name of the tool that it is the response of.
-func (p *projection) toolOf(e conversation.Event, turn int) string {
-	if p.names == nil { // nothing is stripped
+func (p *Projector) toolOf(e conversation.Event, turn int, answered *conversation.ToolCall) string {
+	if p.tools == nil { // nothing is stripped
 		return ""
 	}
 	if c, ok := e.Body.(conversation.ToolCall); ok {
@@ -239,30 +294,30 @@ func (p *projection) toolOf(e conversation.Event, turn int) string {
 	if call, ok := p.calls.Next(e, turn); ok {
 		return p.names[call]
 	}
+	if answered != nil {
+		return answered.Name
+	}
 	return "unknown"
 }
 
-// inject adds the summary of the run of turns that begins with e, if one does: a turn of its own
+// inject returns the summary of the run of turns that begins with e, if one does: a turn of its own
 // (C-5).
-func (p *projection) inject(items []ModelItem, e conversation.Event, turn int) []ModelItem {
+func (p *Projector) inject(e conversation.Event, turn int) []ModelItem {
 	o := winner(p.summary, turn)
 	if o == nil || turn < p.injected || !inTurn(e) {
-		return items
+		return nil
 	}
-	last := turn
-	for winner(p.summary, last+1) == o {
-		last++
-	}
-	p.injected = last + 1
-	for _, body := range [...]conversation.Body{
+	p.injected = p.runEnd(turn)
+	var items []ModelItem
+	for i, body := range [...]conversation.Body{
 		conversation.TurnStart{},
 		conversation.Request{Text: "[Summary of previous conversation]"},
 		conversation.Message{Text: *o.Summary},
 	} {
-		o.made++
+		made := 3*p.run[turn] + i + 1
 		items = append(items, ModelItem{
-			Item: Item{Event: conversation.Made(o.event, body), Mark: Mark{Turn: turn, Passage: -1 - len(items)}},
-			Last: last, Made: o.made, Compacted: true,
+			Item: Item{Event: conversation.Made(o.event, body), Mark: Mark{Turn: turn, Passage: -1 - 3*turn - i}},
+			Last: p.injected - 1, Made: made, Compacted: true,
 		})
 	}
 	return items
@@ -270,7 +325,7 @@ func (p *projection) inject(items []ModelItem, e conversation.Event, turn int) [
 
 // apply returns what is left of e, and whether a compaction changed it. tool is the name of the tool
 // that a response is of.
-func (p *projection) apply(e conversation.Event, turn int, tool string) (got conversation.Event, changed, ok bool) {
+func (p *Projector) apply(e conversation.Event, turn int, tool string) (got conversation.Event, changed, ok bool) {
 	if got, ok = ModelEvent(e); !ok {
 		return got, false, false
 	}

@@ -82,6 +82,10 @@ func NewMarker(log []conversation.Event) Marker {
 	return Marker{Turns: conversation.Turns{PerRequest: !conversation.HasTurnStart(log)}}
 }
 
+// MarkerAt returns the marker for the events of a log from a place on where its turns are counted so,
+// and where no passage is open.
+func MarkerAt(turns conversation.Turns) Marker { return Marker{Turns: turns} }
+
 // UserEvent returns what of e is in the user view; it reports false if nothing is.
 func UserEvent(e conversation.Event) (conversation.Event, bool) {
 	switch b := e.Body.(type) {
