@@ -79,3 +79,6 @@ func (p *Passages) Next(kind Kind, index int) int {
 	p.open, p.first = kind, index
 	return index
 }
+
+// Open reports whether the next event may go on a passage.
+func (p *Passages) Open() bool { return p.open != KindUnknown }

@@ -85,8 +85,8 @@ type Survey struct {
 	stamped      int
 }
 
-// Part is a place where a log can be read from without what stands before: a passage never crosses
-// it, and a response hardly ever answers a call before it. Where parts begin depends on what stands
+// Part is a place where a log can be read from without what stands before: a passage ends there at the
+// latest, and a response hardly ever answers a call before it. Where parts begin depends on what stands
 // before only, so that a log that grows keeps those it has.
 type Part struct {
 	// First is the index of its first event.
@@ -170,12 +170,14 @@ func (s *Survey) Add(e Sketch) {
 	s.n++
 	opens := s.turn.Opens(e.Kind)
 	before := s.turn
-	passage := s.passages.Next(e.Kind, i)
-	if i == 0 || s.ends(e.Kind, opens, passage == i) {
+	after := s.passages
+	begins := after.Next(e.Kind, i) == i
+	if i == 0 || s.ends(e.Kind, opens, begins) {
 		s.part = Part{First: i, Turns: before, Waiting: len(s.calling) > 0 && !opens}
 		s.parts = append(s.parts, s.part)
-		s.size = 0
+		s.size, s.passages = 0, Passages{}
 	}
+	s.passages.Next(e.Kind, i)
 	s.size += e.Size
 	turn := s.turn.Pass(e.Kind)
 	if opens {
@@ -215,9 +217,9 @@ func (s *Survey) ends(kind Kind, opens, begins bool) bool {
 	full := func(times int) bool { return n > 0 && (s.size >= times*partBytes || n >= times*partEvents) }
 	switch kind {
 	case KindConfigDelta, KindCompaction, KindUnknown, KindBroken, KindBrokenAside:
-		return false
+		begins = !s.passages.Open() // else the passage may go on behind it
 	}
-	return opens && full(1) || begins && len(s.calling) == 0 && full(2) || begins && full(8)
+	return opens && full(1) || begins && len(s.calling) == 0 && full(2) || begins && full(8) || full(64)
 }
 
 func (s *Survey) count(e Sketch, i, turn int) {

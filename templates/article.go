@@ -12,6 +12,7 @@ import (
 // its time are left open, because they change by themselves.
 type Article struct {
 	before, after string
+	elements      int
 	// Said is how people say the entry's time now: "5 minutes ago".
 	Said string
 }
@@ -24,16 +25,20 @@ func NewArticle(e Entry) (Article, error) {
 		return Article{}, err
 	}
 	html := strings.Clone(b.String()) // it is kept for long: no more memory than it needs
+	elements := strings.Count(html, "<") - strings.Count(html, "</")
 	// The entry's own time is the first element of its name: before it there is only escaped text.
 	const end = "</time>"
 	if i := strings.Index(html, end); i >= 0 && e.When.Machine != "" {
-		return Article{before: html[:i], after: html[i:]}, nil
+		return Article{before: html[:i], after: html[i:], elements: elements}, nil
 	}
-	return Article{before: html}, nil
+	return Article{before: html, elements: elements}, nil
 }
 
 // Len is the length of the markup in bytes, without the words for the time.
 func (a Article) Len() int { return len(a.before) + len(a.after) }
+
+// Elements is about how many elements the markup has.
+func (a Article) Elements() int { return a.elements }
 
 // Render writes the entry.
 func (a Article) Render(_ context.Context, w io.Writer) error {

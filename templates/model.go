@@ -1,6 +1,10 @@
 package templates
 
-import "serve-web/markdown"
+import (
+	"iter"
+
+	"serve-web/markdown"
+)
 
 // The view models: flat values that say what stands on a page. Text in them is plain text, which
 // the components escape; what is markup has the type [markdown.HTML]. The web room fills them; a
@@ -89,7 +93,34 @@ type ConversationPage struct {
 	Marks  []string // "pinned", "archived", "expired …"
 	// Problem is a sentence on what could not be read; empty if all could.
 	Problem string
+	// Sections yields the parts that the page has, in order; an error ends them. Size is about the length
+	// of their markup in bytes.
+	Sections iter.Seq2[PartOf, error]
+	Size     int
+	// All says that the page was asked for with all entries. Earlier and Later lead to what it does not
+	// have; nil where there is nothing.
+	All            bool
+	Earlier, Later *More
+}
+
+// PartOf is entries in a row. First names the part: it is the index of its first event. Pending says
+// that colours of it are still being made.
+type PartOf struct {
+	First   int
+	Pending bool
 	Entries []Article
+}
+
+// More are addresses of what a page does not have, in one direction: Parts gives the next parts alone,
+// Next is the page with them, Far the one at the end of that direction, All that with everything.
+type More struct{ Parts, Next, Far, All string }
+
+// Parts are parts of a conversation for a page that has others. Position and Live are as those of the
+// page, if they reach the end.
+type Parts struct {
+	Sections       iter.Seq2[PartOf, error]
+	Earlier, Later *More
+	Position, Live string
 }
 
 // Turn is a turn in the outline. Words begin its request.
@@ -98,6 +129,8 @@ type Turn struct {
 	Words         string
 	When          Time
 	Calls, Errors int // of tools
+	// URL leads to the turn where it is not on the page.
+	URL string
 }
 
 // Tool says how often a tool was called, and failed.
@@ -123,6 +156,12 @@ type Entry struct {
 	// Turn is the shown number of the turn, from 1; OpensTurn says that the turn begins here.
 	Turn      int
 	OpensTurn bool
+	// Continued says that the turn began in an earlier part.
+	Continued bool
+	// Part is the index of the first event of the entry's part. Link is its permanent link; empty where
+	// it is on the page anyhow.
+	Part int
+	Link string
 	// Who speaks: the author or "You", the assistant's name or "Assistant"; for a result "Tool".
 	Who string
 	// Again says that Who was named as speaking before, since the last request of the turn.

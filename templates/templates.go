@@ -7,9 +7,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/a-h/templ"
 
 	"serve-web/static"
 )
@@ -23,13 +26,34 @@ func (p ConversationPage) Render(ctx context.Context, w io.Writer) error {
 }
 
 // Len is about the length of the page in bytes.
-func (p ConversationPage) Len() int {
-	n := 8_000 + 1_000*len(p.List.Rows)
-	for _, a := range p.Entries {
-		n += a.Len() + len(a.Said)
-	}
-	return n
+func (p ConversationPage) Len() int { return 20_000 + 1_000*len(p.List.Rows) + p.Size }
+
+// Render writes the parts.
+func (p Parts) Render(ctx context.Context, w io.Writer) error { return p.parts().Render(ctx, w) }
+
+// sections are the parts of a page, each made as it is written.
+func sections(parts iter.Seq2[PartOf, error]) templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		if parts == nil {
+			return nil
+		}
+		for p, err := range parts {
+			if err != nil {
+				return err
+			}
+			if err := p.section().Render(ctx, w); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
+
+func partID(first int) string { return "p" + strconv.Itoa(first) }
+
+func turnLink(t Turn) string { return t.URL + "#" + turnID(t.Number) }
+
+func entryLink(e Entry) string { return e.Link + "#" + e.ID }
 
 // Render writes the page; a view model of a page is its component.
 func (p ErrorPage) Render(ctx context.Context, w io.Writer) error { return p.page().Render(ctx, w) }
@@ -79,10 +103,6 @@ func listURL(query string, archived bool) string {
 	return "/conversations?" + v.Encode()
 }
 
-// isLong reports whether the browser had better lay out only what is in sight. Below that, all is
-// laid out at once, so that every distance on the page is a true one.
-func isLong(p ConversationPage) bool { return len(p.Entries) > 500 }
-
 // showsCall reports whether the call stands in the body: the row of a result can cut it.
 func showsCall(e Entry) bool {
 	const inRow = 40
@@ -107,6 +127,9 @@ func times(n int, one, many string) string {
 func turnHeading(e Entry) string {
 	if e.Turns != "" {
 		return "Turns " + e.Turns
+	}
+	if e.Continued {
+		return "Turn " + strconv.Itoa(e.Turn) + ", continued"
 	}
 	return "Turn " + strconv.Itoa(e.Turn)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -105,7 +106,9 @@ func fixtures() map[string]component {
 		"conversation": templates.ConversationPage{
 			Frame: frame(hostile, list()), ID: "17636257631", Title: hostile, View: "user", Position: "12-9f3c2a71",
 			When: at("5 minutes ago"), Facts: []string{"12 events", "2 turns"}, Labels: []string{"review"},
-			Marks: []string{"pinned", "expires tomorrow"}, Problem: "The log ends too early.", Entries: articles(),
+			Marks: []string{"pinned", "expires tomorrow"}, Problem: "The log ends too early.", Sections: parts(articles()),
+			Earlier: &templates.More{Parts: "/parts?before=e0", Next: "/conversations/1?before=e0", Far: "/conversations/1?at=e0", All: "/conversations/1?all=1"},
+			Later:   &templates.More{Parts: "/parts?at=e9", Next: "/conversations/1?at=e9", Far: "/conversations/1?"},
 		},
 		"conversation-empty": templates.ConversationPage{Frame: frame("Untitled", list()), ID: "1", Title: "Untitled", View: "user", Position: "0-00000000"},
 		"error":              templates.ErrorPage{Frame: frame("Not found", list()), Status: 404, Heading: "Not found", Problem: "There is no such conversation.", Advice: "Look for it in the list."},
@@ -129,6 +132,13 @@ func render(t *testing.T, c component) string {
 
 // The goldens are laid out a tag a line, so that a difference can be read; the hashes of the files'
 // URLs are taken out of them.
+// parts are articles in one part.
+func parts(articles []templates.Article) iter.Seq2[templates.PartOf, error] {
+	return func(yield func(templates.PartOf, error) bool) {
+		yield(templates.PartOf{First: 120, Pending: true, Entries: articles}, nil)
+	}
+}
+
 func TestGolden(t *testing.T) {
 	tags := regexp.MustCompile(`>\s*<`)
 	for name, c := range fixtures() {

@@ -86,6 +86,9 @@ func NewMarker(log []conversation.Event) Marker {
 // and where no passage is open.
 func MarkerAt(turns conversation.Turns) Marker { return Marker{Turns: turns} }
 
+// Break ends the passage that is open.
+func (m *Marker) Break() { m.passages = conversation.Passages{} }
+
 // UserEvent returns what of e is in the user view; it reports false if nothing is.
 func UserEvent(e conversation.Event) (conversation.Event, bool) {
 	switch b := e.Body.(type) {

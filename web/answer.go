@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -95,6 +96,21 @@ func (s *Server) render(c echo.Context, status int, page component) error {
 		return fmt.Errorf("rendering a page: %w", err)
 	}
 	return blob(c, status, mimeHTML, b.Bytes())
+}
+
+// renderLong answers with a page that is not kept whole in memory: it is written as it is made. Where
+// that fails in the middle, the connection breaks.
+func (s *Server) renderLong(c echo.Context, page component) error {
+	c.Response().Header().Set(echo.HeaderContentType, mimeHTML)
+	c.Response().WriteHeader(http.StatusOK)
+	if c.Request().Method == http.MethodHead {
+		return nil
+	}
+	w := bufio.NewWriterSize(pacedWriter{c.Response()}, 32<<10)
+	if err := page.Render(c.Request().Context(), w); err != nil {
+		return fmt.Errorf("rendering a page: %w", err)
+	}
+	return w.Flush()
 }
 
 // blob answers with bytes whose number is told, to HEAD too.

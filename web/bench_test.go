@@ -123,7 +123,7 @@ func BenchmarkExtend(b *testing.B) {
 	for b.Loop() {
 		for i := range times {
 			began := time.Now()
-			transcripts[i].extend(p, grown[i])
+			transcripts[i].extend(p, grown[i], grown[i].Surveyed())
 			times[i] += time.Since(began)
 		}
 	}

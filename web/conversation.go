@@ -27,17 +27,39 @@ func (s *Server) conversation(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	t, err := s.transcripts.read(c.Request().Context(), id, v)
+	span, err := spanOf(c.QueryParam)
 	if err != nil {
 		return err
 	}
-	now := s.now()
-	page := presentConversation(t, now)
+	sheet, err := s.transcripts.sheet(c.Request().Context(), id, v, span)
+	if err != nil {
+		return err
+	}
+	page, err := presentConversation(sheet, s.now())
+	if err != nil {
+		return err
+	}
 	page.Frame = s.sideFrame(c, page.Title, id)
-	if s.live != nil && !t.log.Summary.Archived {
-		page.Live = "/conversations/" + id + "/live?view=" + page.View
+	page.All = span.all
+	if sheet.ends() {
+		page.Live = s.liveAddress(sheet.whole)
+	}
+	if sheet.rest != nil {
+		return s.renderLong(c, page)
 	}
 	return s.render(c, http.StatusOK, page)
+}
+
+// presentConversation is the page of a sheet, but for the frame.
+func presentConversation(s *sheet, now time.Time) (templates.ConversationPage, error) {
+	page := presentHead(s.whole, now)
+	page.Outline = presentOutline(s.whole, s.first, s.end, now)
+	page.Sections, page.Size = presentParts(s, now), s.size()
+	page.Earlier, page.Later = presentMore(s)
+	if !s.ends() {
+		page.Position = ""
+	}
+	return page, s.whole.folding.log.err
 }
 
 // viewCookie keeps the view that a browser chose last.
@@ -65,7 +87,7 @@ func (s *Server) chooseView(c echo.Context) (view, error) {
 
 // viewOf reads which view an address means, and whether it names one. A position may stand beside it.
 func viewOf(c echo.Context) (v view, chosen bool, err error) {
-	values, err := query(c, "view", "position")
+	values, err := query(c, "view", "position", "at", "before", "all")
 	if err != nil {
 		return "", false, err
 	}
@@ -73,7 +95,7 @@ func viewOf(c echo.Context) (v view, chosen bool, err error) {
 	if v, ok := parseView(name); ok || name == "" {
 		return v, ok, nil
 	}
-	return "", false, badRequest("There is no such view of a conversation: user, raw and model are.")
+	return "", false, errNoView
 }
 
 // parseID reads the name of a conversation as it stands in an address: its number, or a form that
@@ -101,42 +123,26 @@ func parseID(s string) (id string, canonical, ok bool) {
 	return id, id == s, true
 }
 
-// presentConversation is the page of a transcript, but for the frame.
-func presentConversation(t *transcript, now time.Time) templates.ConversationPage {
-	page := presentHead(t, now)
-	page.Outline = presentOutline(t, now)
-	page.Entries = make([]templates.Article, 0, t.len())
-	for e := range t.entries {
-		page.Entries = append(page.Entries, presentEntry(e, now))
-	}
-	return page
-}
-
 // presentHead is the page of a transcript without its entries.
 func presentHead(t *transcript, now time.Time) templates.ConversationPage {
 	sum := &t.log.Summary
 	title, _ := titleOf(sum)
-	f := t.figures.with(t.tail)
 	page := templates.ConversationPage{
-		Tools:    presentTools(f),
+		Tools:    presentTools(t),
 		ID:       sum.ID,
 		Title:    title,
 		View:     string(t.folding.view),
 		Views:    presentViews(sum.ID, t.folding.view),
-		Position: t.end().String(),
+		Position: t.place().String(),
 		When:     presentTime(activity(sum), now),
-		Counts:   presentCounts(t, f),
-		Facts:    append(presentFacts(t, f), presentFreshness(t.log.Freshness, now.Location())...),
+		Counts:   presentCounts(t),
+		Facts:    append(presentFacts(t), presentFreshness(t.log.Freshness, now.Location())...),
 		Labels:   presentLabels(sum.Labels),
 		Marks:    presentMarks(sum, now),
 	}
 	problems := []string{sum.Problem}
 	if !strings.Contains(sum.Problem, t.log.Problem) {
 		problems = append(problems, t.log.Problem)
-	}
-	if more := t.folding.unread - mostNotes; more > 0 {
-		problems = append(problems, "The log has "+count(more, "more element", "more elements")+
-			" that nothing could be made of, beside those that are marked. The raw view has them all.")
 	}
 	problems = slices.DeleteFunc(problems, func(p string) bool { return p == "" })
 	page.Problem = markdown.Visible(strings.Join(problems, " "))
@@ -162,28 +168,29 @@ func presentEntry(e *entry, now time.Time) templates.Article {
 }
 
 // presentCounts says how much there is, in an order in which what comes later comes behind.
-func presentCounts(t *transcript, f figures) []string {
-	facts := []string{count(t.at.Events, "event", "events")}
-	if t.folding.turns > 0 {
-		facts = append(facts, count(t.folding.turns, "turn", "turns"))
+func presentCounts(t *transcript) []string {
+	n := t.log.Len()
+	facts := []string{count(n, "event", "events")}
+	if n > 0 {
+		facts = append(facts, count(t.survey.Turns(), "turn", "turns"))
 	}
-	if f.all.Calls > 0 {
-		what := count(f.all.Calls, "tool call", "tool calls")
-		if t.folding.view == userView {
-			what = count(f.all.Calls, "result", "results")
-		}
-		facts = append(facts, what+failedOf(f.all.Errors))
+	_, all, shown := t.survey.Tools()
+	switch {
+	case t.folding.view == userView && shown.Calls > 0:
+		facts = append(facts, count(shown.Calls, "result", "results")+failedOf(shown.Errors))
+	case t.folding.view != userView && all.Calls > 0:
+		facts = append(facts, count(all.Calls, "tool call", "tool calls")+failedOf(all.Errors))
 	}
-	if d := lasted(t.folding.began, t.folding.ended); d != "" {
+	if d := lasted(t.survey.Span()); d != "" {
 		facts = append(facts, d)
 	}
 	return facts
 }
 
-func presentFacts(t *transcript, f figures) []string {
+func presentFacts(t *transcript) []string {
 	var facts []string
-	models := presentModels(f)
-	if model := named(t.folding.names.Model, nameLength); model != "" && len(models) == 0 {
+	models := presentModels(t)
+	if model := named(t.survey.Names().Model, nameLength); model != "" && len(models) == 0 {
 		models = []string{model}
 	}
 	if len(models) > 3 {
@@ -193,7 +200,7 @@ func presentFacts(t *transcript, f figures) []string {
 	if t.log.Summary.Presence == "local" {
 		facts = append(facts, "not in the workspace")
 	}
-	if n := t.folding.differing; n > 0 {
+	if n := t.differ.results; n > 0 {
 		facts = append(facts, count(n, "result tells", "results tell")+" the model something else than the user")
 	}
 	return facts

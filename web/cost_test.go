@@ -64,11 +64,11 @@ func follow(tb testing.TB, v view, log *conversation.Log) *reader {
 	lib := &changing{log}
 	r := &reader{Server: New(Config{Library: lib, Follower: lib}), library: lib, topic: "1/" + string(v)}
 	r.transcripts.presenter.prose = mute{}
-	t, err := r.transcripts.read(tb.Context(), "1", v)
+	t, err := r.transcripts.read(tb.Context(), "1", v, -1)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	r.from, r.slot = t.end().String(), r.transcripts.slot(r.topic)
+	r.from, r.slot = t.place().String(), r.transcripts.slot(r.topic)
 	r.from = r.read(tb).position // and says what stands beside the entries
 	return r
 }
@@ -124,6 +124,7 @@ func TestLiveReadCost(t *testing.T) {
 	for _, v := range []view{userView, rawView} {
 		readers := []*reader{follow(t, v, short), follow(t, v, long)}
 		bases := []*transcript{readers[0].slot.kept, readers[1].slot.kept}
+		surveys := []*conversation.Survey{readers[0].slot.survey, readers[1].slot.survey}
 		logs := []*conversation.Log{short, long}
 		from := []string{readers[0].from, readers[1].from}
 		for _, test := range []struct {
@@ -141,12 +142,12 @@ func TestLiveReadCost(t *testing.T) {
 		} {
 			var costs [2]cost
 			for i, r := range readers {
-				r.slot.kept, r.library.log, r.from = bases[i], appended(logs[i], test.ends...), from[i]
+				r.slot.kept, r.slot.survey, r.library.log, r.from = bases[i], surveys[i], appended(logs[i], test.ends...), from[i]
 				r.from = r.read(t).position
-				base := r.slot.kept
+				base, survey := r.slot.kept, r.slot.survey
 				r.library.log = appended(r.library.log, test.append)
 				for try := range 40 { // others allocate, too, and the race detector empties pools
-					r.slot.kept = base
+					r.slot.kept, r.slot.survey = base, survey
 					c := r.read(t)
 					if try == 0 || c.bytes < costs[i].bytes {
 						costs[i] = c
@@ -157,8 +158,8 @@ func TestLiveReadCost(t *testing.T) {
 			if a.articles != test.articles[v] || b.articles != a.articles {
 				t.Errorf("%s view, %s: %d and %d entries, want %d", v, test.name, a.articles, b.articles, test.articles[v])
 			}
-			if b.entries != a.entries || b.pieces != a.pieces || b.entries > 2*stretchLength {
-				t.Errorf("%s view, %s: looks at %d entries and %d pieces in a long log, at %d and %d in a short one, want as many and few",
+			if max(a.entries, b.entries) > 2*stretchLength || max(a.pieces, b.pieces) > 10 {
+				t.Errorf("%s view, %s: looks at %d entries and %d pieces in a long log, at %d and %d in a short one, want few",
 					v, test.name, b.entries, b.pieces, a.entries, a.pieces)
 			}
 			if b.bytes > a.bytes*11/10+500 && !raceDetector {
@@ -208,9 +209,11 @@ func TestFoldCost(t *testing.T) {
 	} {
 		for _, v := range []view{userView, rawView, modelView} {
 			work := func(n int) int64 {
-				f := newFolding(testPresenter(newRecorder()).seed, LogOf(t, "1", events(log(n)...)), v)
-				log := &conversation.Log{Events: f.events}
-				f.open(len(f.events), f.all(log, f.events, nil))
+				log := LogOf(t, "1", events(log(n)...))
+				survey := log.Surveyed()
+				f := newFolding(testPresenter(newRecorder()).seed, &window{log: log}, survey, v,
+					conversation.Part{Turns: conversation.Turns{PerRequest: survey.PerRequest()}})
+				f.open(log.Len(), f.all(log.Events, nil))
 				return f.work.pieces.Load()
 			}
 			// Finding a piece by its event takes a step more when there are twice as many.
@@ -303,13 +306,13 @@ func TestLogsAreLetGo(t *testing.T) {
 			logs, buffers = append(logs, weak.Make(log)), append(buffers, buffer)
 			lib.log = log
 			for _, v := range views {
-				if _, err := s.transcripts.read(t.Context(), log.Summary.ID, v); err != nil {
+				if _, err := s.transcripts.read(t.Context(), log.Summary.ID, v, 0); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
 		if i%10 == 0 { // a view that is always made anew
-			if _, err := s.transcripts.read(t.Context(), fmt.Sprint(i), modelView); err != nil {
+			if _, err := s.transcripts.read(t.Context(), fmt.Sprint(i), modelView, 0); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -333,19 +336,20 @@ func TestLogsAreLetGo(t *testing.T) {
 func BenchmarkLiveRead(b *testing.B) {
 	type side struct {
 		*reader
-		base *transcript
-		time time.Duration
+		base   *transcript
+		survey *conversation.Survey
+		time   time.Duration
 	}
 	var sides [2]side
 	for i, n := range []int{1_000, 100_000} {
 		r := follow(b, userView, longLog(n))
-		sides[i] = side{reader: r, base: r.slot.kept}
+		sides[i] = side{reader: r, base: r.slot.kept, survey: r.slot.survey}
 		r.library.log = appended(r.library.log, "request:new")
 	}
 	for b.Loop() {
 		for i := range sides {
 			s := &sides[i]
-			s.slot.kept = s.base
+			s.slot.kept, s.slot.survey = s.base, s.survey
 			began := time.Now()
 			if _, err := s.live.Read(b.Context(), s.topic, s.from); err != nil {
 				b.Fatal(err)

@@ -101,10 +101,15 @@ func (p *presenter) present(e *entry, pc *piece, id string, v view) (view templa
 		Turn:      e.key.turn + 1,
 		Stands:    true,
 		OpensTurn: e.key.opens,
+		Continued: e.key.continued,
+		Part:      e.key.part,
 		Again:     e.key.again,
 		Who:       e.key.who,
 		Model:     named(e.key.model, nameLength),
 		When:      presentInstant(e.time, p.zone),
+	}
+	if !p.alone {
+		view.Link = "/conversations/" + id + "?view=" + string(v) + "&at=e" + strconv.Itoa(pc.at)
 	}
 	if pc.state == answered {
 		view.Stands = false

@@ -31,6 +31,8 @@ type badRequest string
 
 func (b badRequest) Error() string { return string(b) }
 
+const errNoView badRequest = "There is no such view of a conversation: user, raw and model are."
+
 // failure is what a person is told of an error.
 type failure struct {
 	status                   int

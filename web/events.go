@@ -41,12 +41,16 @@ func (s *Server) writeEvents(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	events, err := log.All()
+	if err != nil {
+		return err
+	}
 	c.Response().Header().Set(echo.HeaderContentType, mimeJSON)
 	c.Response().WriteHeader(http.StatusOK)
 	// The events are written from where they lie: a conversation can be large.
 	w := bufio.NewWriter(pacedWriter{c.Response()})
 	w.WriteString(`{"conversation":"` + id + `","data":[`)
-	for i, item := range view(log.Events).Items {
+	for i, item := range view(events).Items {
 		if i > 0 {
 			w.WriteByte(',')
 		}

@@ -34,27 +34,45 @@ func Export(w io.Writer, log *conversation.Log, viewName string, now time.Time) 
 	// Whoever reads the file later needs the times themselves, not how long ago they were.
 	file.When.Said = file.When.Exact
 	pieces := map[string]*piece{}
-	folded := fold(p.seed, log, v)
+	folded, err := fold(p.seed, log, v)
+	if err != nil {
+		return err
+	}
 	for i := range folded {
 		pieces[folded[i].id()] = &folded[i]
 	}
+	if err := t.folding.log.err; err != nil {
+		return err
+	}
+	parts := map[int][]templates.Article{}
+	var order []int
 	for e := range t.entries {
 		pc := pieces[e.key.id]
 		view, _ := p.present(e, pc, log.Summary.ID, v)
-		view.Text, view.Other = "", nil // these are of the server
+		view.Text, view.Other, view.Link = "", nil, "" // these are of the server
 		detach(view.Parts, pc, file.Media)
 		article, err := templates.NewArticle(view)
 		if err != nil {
 			return fmt.Errorf("rendering the entry %s: %w", e.key.id, err)
 		}
 		article.Said = view.When.Exact
-		file.Entries = append(file.Entries, article)
+		if _, ok := parts[e.key.part]; !ok {
+			order = append(order, e.key.part)
+		}
+		parts[e.key.part] = append(parts[e.key.part], article)
+	}
+	file.Sections = func(yield func(templates.PartOf, error) bool) {
+		for _, first := range order {
+			if !yield(templates.PartOf{First: first, Entries: parts[first]}, nil) {
+				return
+			}
+		}
 	}
 	var b bytes.Buffer
 	if err := file.Render(context.Background(), &b); err != nil {
 		return err
 	}
-	_, err := w.Write(b.Bytes())
+	_, err = w.Write(b.Bytes())
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"hash/fnv"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -65,4 +66,12 @@ func logOf(id string, raws []jsontext.Value) *conversation.Log {
 func (s *Server) WithoutColours() *Server {
 	s.transcripts.presenter.prose = markdown.New(markdown.Config{Plain: true})
 	return s
+}
+
+// Get asks for a page.
+func Get(s *Server, target string) (status int, body string) {
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest("GET", "http://localhost"+target, nil)
+	s.ServeHTTP(w, r)
+	return w.Code, w.Body.String()
 }

@@ -152,18 +152,18 @@ func gone(from string) sse.Batch {
 func (l *live) readConversation(ctx context.Context, topic, from string) (sse.Batch, error) {
 	id, name, _ := strings.Cut(topic, "/")
 	v, _ := parseView(name)
-	t, err := l.server.transcripts.read(ctx, id, v)
+	said, remembered, _ := strings.Cut(from, " ")
+	at, ok := parsePlace(said)
+	t, err := l.server.transcripts.read(ctx, id, v, at.Events)
 	if errors.Is(err, conversation.ErrNotFound) {
 		return gone(from), nil
 	}
 	if err != nil {
 		return sse.Batch{}, err
 	}
-	said, remembered, _ := strings.Cut(from, " ")
-	at, ok := parsePlace(said)
 	if !ok || !t.goesOn(at) {
 		// Where the history was edited, nothing that the page has can be relied on.
-		end := t.end().String()
+		end := t.place().String()
 		return sse.Batch{Events: []sse.Event{{Name: "reset", ID: end}}, Position: end}, nil
 	}
 	now := l.server.now()
@@ -218,7 +218,7 @@ func (t *transcript) since(at place) (entries []*entry, to place, more bool) {
 	if more {
 		return entries, place{t.position(at.Events), waits, t.coloured}, true
 	}
-	return entries, t.end(), false
+	return entries, t.place(), false
 }
 
 // late returns the entries whose colours came after a reader got them, in that order.
@@ -370,7 +370,7 @@ func (s *Server) liveConversation(c echo.Context) error {
 	if s.live == nil {
 		return c.NoContent(http.StatusNoContent)
 	}
-	t, err := s.transcripts.read(c.Request().Context(), id, v)
+	t, err := s.transcripts.read(c.Request().Context(), id, v, -1)
 	if err != nil {
 		return err
 	}

@@ -192,11 +192,17 @@ func compareIDs(a, b string) int {
 	return cmp.Or(cmp.Compare(an, bn), cmp.Compare(as, bs))
 }
 
+var sectionTag = regexp.MustCompile(`^(<section class="stretch"[^>]*>|</section>)`)
+
 var articleID = regexp.MustCompile(`^<article\s+id="(e[0-9]+(?:-[0-9]+)?)"`)
 
 // cutArticles takes markup apart that is nothing but articles.
 func cutArticles(html string) (out []article, err error) {
 	for html != "" {
+		if m := sectionTag.FindString(html); m != "" {
+			html = html[len(m):]
+			continue
+		}
 		m := articleID.FindStringSubmatch(html)
 		if m == nil {
 			return nil, fmt.Errorf("no article begins at %.80q", html)
@@ -259,7 +265,11 @@ func readPage(page string) (*shown, error) {
 
 func freshPage(tb testing.TB, h http.Handler, id string) *shown {
 	tb.Helper()
-	r := ask(h, "GET", "/conversations/"+id)
+	sep := "?"
+	if strings.Contains(id, "?") {
+		sep = "&"
+	}
+	r := ask(h, "GET", "/conversations/"+id+sep+"all=1")
 	b := body(tb, r)
 	if r.StatusCode != 200 {
 		tb.Fatalf("page of %s: status %d", id, r.StatusCode)

@@ -117,7 +117,7 @@ func catchUp(t *testing.T, server *web.Server, view string, tb *tab, anew bool) 
 	t.Helper()
 	load := func() {
 		tb.page = nil
-		if r := ask(server, "GET", "/conversations/"+conv+"?view="+view); r.StatusCode == 200 {
+		if r := ask(server, "GET", "/conversations/"+conv+"?all=1&view="+view); r.StatusCode == 200 {
 			page, err := readPage(body(t, r))
 			if err != nil {
 				t.Fatal(err)
@@ -215,7 +215,7 @@ func (f *files) coldPage() *shown {
 	f.t.Helper()
 	lib, s := f.open()
 	defer lib.Close()
-	r := ask(s, "GET", "/conversations/"+conv+"?view="+f.view)
+	r := ask(s, "GET", "/conversations/"+conv+"?all=1&view="+f.view)
 	if f.removed {
 		if r.StatusCode != 404 {
 			f.t.Fatalf("page of what was removed = %d", r.StatusCode)

@@ -2,144 +2,89 @@ package web
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"serve-web/conversation"
 	"serve-web/templates"
 )
 
-// gist is what the outline and the figures say of an entry.
-type gist struct {
-	kind   string
-	words  string // of a request
-	tool   string // that answered, or was called and did not; "" where the view does not know
-	failed bool
-}
+// outlineTurns is how many turns the outline of a page names.
+const outlineTurns = 40
 
-func gistOf(pc *piece) gist {
-	g := gist{kind: pc.kind}
-	switch b := pc.event.Body.(type) {
-	case conversation.Request:
-		g.words = strings.Clone(named(firstLine(b.Text), requestLength)) // a part of a text keeps all of it
-	case conversation.ToolCall:
-		g.tool = strings.Clone(named(b.Name, nameLength))
-	case conversation.ToolResponse:
-		g.failed = b.IsError && pc.sub == 0
-		if pc.call != nil {
-			g.tool = strings.Clone(named(pc.call.Name, nameLength))
-		}
-	}
-	return g
-}
-
-// counts reports whether an entry stands for a call of a tool.
-func (e *entry) counts() bool {
-	return e.sub == 0 && (e.gist.kind == "result" || e.gist.kind == "speech") || e.gist.kind == "call" && !e.stub
-}
-
-// presentOutline lists the turns, each with the beginning of its request, and what the tools did.
-func presentOutline(t *transcript, now time.Time) []templates.Turn {
+// presentOutline lists the turns that a page shows, and those before, each with the beginning of its
+// request, and what the tools did. first is the index of the page's first event, end of that behind
+// its last.
+func presentOutline(t *transcript, first, end int, now time.Time) []templates.Turn {
 	var out []templates.Turn
-	calls, failed := 0, 0
-	flush := func() {
-		if n := len(out); n > 0 {
-			out[n-1].Calls, out[n-1].Errors = calls, failed
-		}
-		calls, failed = 0, 0
+	last := t.survey.TurnAt(max(end-1, 0))
+	from := max(0, min(t.survey.TurnAt(first), last-outlineTurns+1))
+	if last-from < outlineTurns {
+		from = max(0, last-outlineTurns+1)
 	}
-	for e := range t.entries {
-		if e.key.opens {
-			flush()
-			out = append(out, templates.Turn{Number: e.key.turn + 1, When: presentTime(e.time, now)})
+	for i := from; i <= min(last, from+outlineTurns-1) && i < t.survey.Turns(); i++ {
+		facts := t.survey.Turn(i)
+		turn := templates.Turn{Number: i + 1, Calls: int(facts.Calls), Errors: int(facts.Errors)}
+		if t.folding.view == userView {
+			turn.Calls, turn.Errors = int(facts.Shown), int(facts.Failed)
 		}
-		if len(out) == 0 {
-			continue
+		if int(facts.First) < first {
+			turn.URL = t.address(int(facts.First))
 		}
-		last := &out[len(out)-1]
-		last.Words = cmp.Or(last.Words, e.gist.words)
-		if e.counts() {
-			calls++
+		events, err := t.log.Range(int(facts.First), min(int(facts.First)+outlineEvents, t.log.Len()))
+		if err != nil {
+			t.folding.log.err = cmp.Or(t.folding.log.err, err)
+			break
 		}
-		if e.gist.failed {
-			failed++
+		at := time.Time{}
+		for _, e := range events {
+			if at.IsZero() {
+				at = e.Time
+			}
+			if r, ok := e.Body.(conversation.Request); ok {
+				turn.Words = named(firstLine(r.Text), requestLength)
+				break
+			}
 		}
+		turn.When = presentTime(at, now)
+		out = append(out, turn)
 	}
-	flush()
 	return out
 }
 
-// figures are what entries come to. They do not change.
-type figures struct {
-	all   templates.Tool
-	tools map[string]templates.Tool
-	// models are the places of those that answered, in the order in which they first did.
-	models map[string]int
-}
-
-// with returns f with what more entries add.
-func (f figures) with(entries []*entry) figures {
-	tools, models := false, false // are f's own
-	for _, e := range entries {
-		if e.counts() {
-			if !tools {
-				f.tools, tools = owned(f.tools), true
-			}
-			tool := f.tools[e.gist.tool]
-			tool.Name = e.gist.tool
-			f.all.Calls++
-			tool.Calls++
-			if e.gist.failed {
-				f.all.Errors++
-				tool.Errors++
-			}
-			f.tools[e.gist.tool] = tool
-		}
-		if e.key.model == "" {
-			continue
-		}
-		name := named(e.key.model, nameLength)
-		if _, ok := f.models[name]; name != "" && !ok {
-			if !models {
-				f.models, models = owned(f.models), true
-			}
-			f.models[name] = len(f.models)
-		}
-	}
-	return f
-}
-
-// owned returns a copy of m, never nil.
-func owned[V any](m map[string]V) map[string]V {
-	if m == nil {
-		return map[string]V{}
-	}
-	return maps.Clone(m)
-}
+// outlineEvents is how many events of a turn are looked at for its request.
+const outlineEvents = 4
 
 // presentTools lists the tools, the most often called first. In the user view, where names are not
 // known, there are none (V-5).
-func presentTools(f figures) []templates.Tool {
+func presentTools(t *transcript) []templates.Tool {
+	if t.folding.view == userView {
+		return nil
+	}
 	var tools []templates.Tool
-	for name, tool := range f.tools {
-		if name != "" {
-			tools = append(tools, tool)
+	each, _, _ := t.survey.Tools()
+	for _, tool := range each {
+		if name := named(tool.Name, nameLength); name != "" {
+			tools = append(tools, templates.Tool{Name: name, Calls: tool.Calls, Errors: tool.Errors})
 		}
 	}
 	slices.SortFunc(tools, func(a, b templates.Tool) int {
 		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Name, b.Name))
 	})
-	return tools
+	return tools[:min(len(tools), mostTools)]
 }
 
+// mostTools is how many tools a page names.
+const mostTools = 50
+
 // presentModels lists the models that answered, in the order in which they first did.
-func presentModels(f figures) []string {
-	out := make([]string, len(f.models))
-	for name, i := range f.models {
-		out[i] = name
+func presentModels(t *transcript) []string {
+	var out []string
+	for _, m := range t.survey.Models() {
+		if name := named(m, nameLength); name != "" && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
 	}
 	return out
 }

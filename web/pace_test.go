@@ -57,7 +57,7 @@ func paced(t *testing.T) (p pipes, done <-chan time.Time) {
 	return p, ended
 }
 
-var longAnswers = []string{"/conversations/" + conv, "/conversations/" + conv + "/events", "/conversations/" + conv + "/text/e0",
+var longAnswers = []string{"/conversations/" + conv + "?all=1", "/conversations/" + conv + "/events", "/conversations/" + conv + "/text/e0",
 	"/conversations/" + conv + "/blob/e21/0"}
 
 // TestStalledReader: who takes no bytes of a page is let go of after half a minute.

@@ -207,6 +207,7 @@ func targets() map[string]string {
 		"/conversations/":                       "/conversations/",
 		"/conversations/:id":                    "/conversations/" + conv,
 		"/conversations/:id/events":             "/conversations/" + conv + "/events?view=user",
+		"/conversations/:id/parts":              "/conversations/" + conv + "/parts?at=e0",
 		"/conversations/:id/text/:entry":        "/conversations/" + conv + "/text/e4",
 		"/conversations/:id/blob/:entry/:block": "/conversations/" + conv + "/blob/e10/1",
 		"/static/:file":                         static.URL("app.css"),

@@ -9,7 +9,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"serve-web/conversation"
-	"serve-web/userview"
 )
 
 // text answers with what an entry says, as it stands in the log: all of it, where the page shows a
@@ -39,46 +38,48 @@ func (s *Server) piece(c echo.Context) (id string, p *piece, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	p, ok = pieceOf(s.transcripts.presenter.seed, log, v, c.Param("entry"))
+	p, ok, err = pieceOf(s.transcripts.presenter.seed, log, v, c.Param("entry"))
+	if err != nil {
+		return "", nil, err
+	}
 	if !ok {
 		return "", nil, errNoEntry
 	}
 	return id, p, nil
 }
 
-// pieceOf finds the entry of a name in a view of a log. What an event shows by itself is made of that
-// event alone; only passages, calls and the model view need the whole log. An event that is not
-// understood is in the raw view alone: elsewhere it is not known whom it was for.
-func pieceOf(seed maphash.Seed, log *conversation.Log, v view, name string) (*piece, bool) {
+// pieceOf finds the entry of a name in a view of a log. An event that is not understood is in the raw
+// view alone: elsewhere it is not known whom it was for.
+func pieceOf(seed maphash.Seed, log *conversation.Log, v view, name string) (*piece, bool, error) {
 	number, _, _ := strings.Cut(strings.TrimPrefix(name, "e"), "-")
 	n, err := strconv.Atoi(number)
-	if err != nil || n < 0 || n >= len(log.Events) {
-		return nil, false
+	if err != nil || n < 0 || n >= log.Len() {
+		return nil, false, nil
 	}
-	var pieces []piece
-	switch e := log.Events[n]; e.Body.(type) {
-	case conversation.Request, conversation.Structured, conversation.ToolResponse, conversation.Unknown, conversation.Broken:
-		if v == modelView {
-			pieces = fold(seed, log, v)
-			break
+	survey := log.Surveyed()
+	from := survey.PartAt(n)
+	to := from
+	if v == modelView {
+		// What a compaction made stands where the turns were that it replaces.
+		w := &window{log: log}
+		if c, ok := w.event(n).Body.(conversation.Compaction); ok && c.From < survey.Turns() {
+			from = survey.PartAt(int(survey.Turn(c.From).First))
+			to = survey.PartAt(int(survey.Turn(min(c.To, survey.Turns()-1)).First))
 		}
-		ok := true
-		if v == userView {
-			e, ok = userview.UserEvent(e)
-		}
-		if ok {
-			f := folding{seed: seed, view: v}
-			pieces = f.add(nil, f.piece(e, userview.Mark{}), e)
-		}
-	default:
-		pieces = fold(seed, log, v)
 	}
-	for i := range pieces {
-		p := &pieces[i]
-		if p.id() != name || p.hidden() || p.state == answered {
-			continue
+	for i := from; i <= to; i++ {
+		part, end := survey.Part(i)
+		pieces, err := foldPart(seed, log, survey, v, part, end)
+		if err != nil {
+			return nil, false, err
 		}
-		return p, v == rawView || p.kind != "unknown" && p.kind != "broken"
+		for i := range pieces {
+			p := &pieces[i]
+			if p.id() != name || p.hidden() || p.state == answered {
+				continue
+			}
+			return p, v == rawView || p.kind != "unknown" && p.kind != "broken", nil
+		}
 	}
-	return nil, false
+	return nil, false, nil
 }

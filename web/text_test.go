@@ -20,6 +20,15 @@ func everyKind(tb testing.TB) *conversation.Log {
 	return LogOf(tb, "17251488000", b)
 }
 
+// pieceNamed is [pieceOf] of a log that can be read.
+func pieceNamed(seed maphash.Seed, log *conversation.Log, v view, name string) (*piece, bool) {
+	p, ok, err := pieceOf(seed, log, v, name)
+	if err != nil {
+		panic(err)
+	}
+	return p, ok
+}
+
 // TestPieceOf: an entry that is made by itself is the one that the whole log makes, in each view; what
 // is not understood, and may be for the assistant alone, is in the raw view only (V-7, C-9).
 func TestPieceOf(t *testing.T) {
@@ -27,12 +36,12 @@ func TestPieceOf(t *testing.T) {
 	kinds := map[string]bool{}
 	for _, v := range []view{userView, rawView, modelView} {
 		names := []string{"", "e", "e-1", "e99999", "e0-9", "x0", "e+2", "e02"}
-		for _, want := range fold(seed, log, v) {
+		for _, want := range folded(seed, log, v) {
 			kinds[want.kind] = true
 			name := want.id()
-			got, ok := pieceOf(seed, log, v, name)
+			got, ok := pieceNamed(seed, log, v, name)
 			if dark := (want.kind == "unknown" || want.kind == "broken") && v != rawView; ok == (dark || want.hidden() || want.state == answered) {
-				t.Errorf("pieceOf(%s, %s), %s = %v, want the contrary", v, name, want.kind, ok)
+				t.Errorf("pieceNamed(%s, %s), %s = %v, want the contrary", v, name, want.kind, ok)
 				continue
 			}
 			if !ok {
@@ -40,12 +49,12 @@ func TestPieceOf(t *testing.T) {
 			}
 			of := func(p *piece) []any { return []any{p.kind, p.id(), p.rawText(), len(p.blocks), p.time} }
 			if d := cmp.Diff(of(&want), of(got)); d != "" {
-				t.Errorf("pieceOf(%s, %s) (-want +got):\n%s", v, name, d)
+				t.Errorf("pieceNamed(%s, %s) (-want +got):\n%s", v, name, d)
 			}
 		}
 		for _, name := range names {
-			if got, ok := pieceOf(seed, log, v, name); ok {
-				t.Errorf("pieceOf(%s, %q) = %+v, want none", v, name, got)
+			if got, ok := pieceNamed(seed, log, v, name); ok {
+				t.Errorf("pieceNamed(%s, %q) = %+v, want none", v, name, got)
 			}
 		}
 	}
@@ -58,9 +67,13 @@ func TestPieceOf(t *testing.T) {
 
 // TestPieceCost: one image among many events does not cost what all of them do.
 func TestPieceCost(t *testing.T) {
-	log := LogOf(t, "1", events(slices.Repeat([]string{"turn", "request:a", "text:b"}, 2000)...))
 	seed := maphash.MakeSeed()
-	if n := testing.AllocsPerRun(10, func() { pieceOf(seed, log, userView, "e5000") }); n > 20 {
-		t.Errorf("pieceOf among %d events: %v allocations, want a few", len(log.Events), n)
+	cost := func(turns int) float64 {
+		log := LogOf(t, "1", events(slices.Repeat([]string{"turn", "request:a", "text:b"}, turns)...))
+		log.Survey = log.Surveyed()
+		return testing.AllocsPerRun(10, func() { pieceNamed(seed, log, userView, "e500") })
+	}
+	if few, many := cost(200), cost(2000); many != few {
+		t.Errorf("pieceOf among 6,000 events: %v allocations, among 600: %v, want as many", many, few)
 	}
 }

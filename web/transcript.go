@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"hash/crc32"
 	"hash/maphash"
 	"slices"
@@ -15,23 +16,26 @@ import (
 	"serve-web/userview"
 )
 
-// transcript is what a log shows, entry by entry, rendered. It does not change: a log that grew makes
-// a new one, which shares what stayed as it was.
+// transcript is what a log shows from a part on, entry by entry, rendered. It does not change: a log
+// that grew makes a new one, which shares what stayed as it was.
 //
 // What an append can still change is the open passage, which may grow, calls that have no response,
 // and what stands behind them. All before that is done. So the cost of an append is in what is open
 // and in what is new.
 type transcript struct {
 	// log is nil in a transcript that is kept while nobody reads it: nothing in one holds on to a log.
-	log *conversation.Log
-	// at is the place after the last event of the log, and names who answers in it at first.
+	log    *conversation.Log
+	survey *conversation.Survey
+	// part is where the transcript begins, end the index of the event that it ends before: the number
+	// of all of them, but in a transcript of one part. at is the place there.
+	part    conversation.Part
+	end     int
 	at      conversation.Position
-	names   conversation.Names
-	folding folding // after the last event
-	// done are the entries that no append changes, said and figures what they have told.
-	done    *stretch
-	said    said
-	figures figures
+	names   conversation.Names // before the first event
+	folding folding            // after the last event
+	// done are the entries that no append changes, said what they have told.
+	done *stretch
+	said said
 	// open are the pieces from the first on that may change, without what the log has; tail are the
 	// entries that they make, rest their sums and those of done.
 	open []piece
@@ -40,6 +44,9 @@ type transcript struct {
 	// coloured is the last of those of the entries, or born where there is none. It was born when the
 	// first of all that it goes on from was made: nothing is known of colours that were missing before.
 	coloured, born int64
+	// differ is for the model view. seen is how many events the log had.
+	differ differ
+	seen   int
 }
 
 // work counts what making and reading transcripts costs.
@@ -56,10 +63,8 @@ type entry struct {
 	key            key
 	time           time.Time
 	article        templates.Article
-	// sub tells entries of one event apart; a stub shows nothing; gist is for the outline.
-	sub  int
+	// stub says that it shows nothing.
 	stub bool
-	gist gist
 	// pending is what to render once more, because its colours were not there yet; nil if none.
 	pending *piece
 	// coloured is when colours were there that had been missing, in nanoseconds since 1970 and for no
@@ -74,12 +79,16 @@ type key struct {
 	who   string
 	model string
 	turn  int
-	opens bool
-	again bool
+	// at is the index of the event that it stands at, part that of the first event of its part.
+	at, part  int
+	opens     bool
+	continued bool // the turn that opens here for the reader began in an earlier part
+	again     bool
 }
 
-// said is what the entries so far have told and the next ones need not.
+// said is what the entries so far of a part have told and the next ones need not.
 type said struct {
+	part  int // -1 before the first
 	turn  int // -1 before the first
 	model string
 	named string // who was named as answering since the last request of the turn; "" if nobody
@@ -144,44 +153,81 @@ type folding struct {
 	view   view
 	marker userview.Marker
 	calls  conversation.Calls
-	events []conversation.Event // all of the log, as long as it is at hand
+	log    *window // as long as the log is at hand
+	survey *conversation.Survey
+	part   int // of the last event
 	names  conversation.Names
 	turns  int
 	// running are the indexes of the calls of the turn that nothing has become of.
 	running []int
-	// unread counts the events that nothing could be made of, in the views that leave them out.
-	unread int
-	// differing counts the results that told the model something else than the user, in its view.
-	differing int
-	// began and ended are the first and the last time of an event; zero where none has any.
-	began, ended time.Time
-	// starts is the index of the first turn_start, second that of the first event of a second turn, as
-	// long as each request opens one; -1 where there is none. perRequest counts those turns.
-	starts, second int
-	perRequest     conversation.Turns
-	work           *work
+	work    *work
 }
 
-func newFolding(seed maphash.Seed, log *conversation.Log, v view) folding {
-	return folding{seed: seed, view: v, marker: userview.NewMarker(log.Events), events: log.Events, names: log.Names,
-		starts: -1, second: -1, perRequest: conversation.Turns{PerRequest: true}, work: new(work)}
+// window gives the events of a log, of which some are at hand.
+type window struct {
+	log    *conversation.Log
+	from   int
+	events []conversation.Event
+	err    error // of the first event that could not be read
+}
+
+func (w *window) event(i int) conversation.Event {
+	if i >= w.from && i < w.from+len(w.events) {
+		return w.events[i-w.from]
+	}
+	if i < 0 || i >= w.log.Len() {
+		return conversation.Event{Index: i, Body: conversation.Unknown{}}
+	}
+	events, err := w.log.Range(i, i+1)
+	if err != nil {
+		w.err = cmp.Or(w.err, err)
+		return conversation.Event{Index: i, Body: conversation.Unknown{}}
+	}
+	return events[0]
+}
+
+// load has the events of a range at hand.
+func (w *window) load(from, to int) []conversation.Event {
+	if w.err != nil || from >= to {
+		return nil
+	}
+	w.from = from
+	w.events, w.err = w.log.Range(from, to)
+	return w.events
+}
+
+func newFolding(seed maphash.Seed, log *window, survey *conversation.Survey, v view, part conversation.Part) folding {
+	f := folding{seed: seed, view: v, marker: userview.MarkerAt(part.Turns), log: log, survey: survey,
+		part: survey.PartAt(part.First), names: survey.NamesAt(part.First), work: new(work)}
+	if part.First > 0 {
+		f.turns = part.Turns.Turn() + 1
+	}
+	return f
 }
 
 // fold returns the pieces of a view of a log.
-func fold(seed maphash.Seed, log *conversation.Log, v view) []piece {
-	f := newFolding(seed, log, v)
-	pieces := f.all(log, log.Events, nil)
+func fold(seed maphash.Seed, log *conversation.Log, v view) ([]piece, error) {
+	survey := log.Surveyed()
+	return foldPart(seed, log, survey, v, conversation.Part{Turns: conversation.Turns{PerRequest: survey.PerRequest()}}, log.Len())
+}
+
+// foldPart returns the pieces of a view of the events from a part on and before end.
+func foldPart(seed maphash.Seed, log *conversation.Log, survey *conversation.Survey, v view, part conversation.Part, end int) ([]piece, error) {
+	w := &window{log: log}
+	f := newFolding(seed, w, survey, v, part)
+	pieces := f.all(w.load(part.First, end), nil)
+	f.ahead(pieces, end)
 	for i := range pieces {
 		pieces[i] = *f.whole(&pieces[i])
 	}
-	return pieces
+	return pieces, w.err
 }
 
-// all adds what events show, which are those of the log from some place on, in the model view from
-// its beginning.
-func (f *folding) all(log *conversation.Log, events []conversation.Event, pieces []piece) []piece {
+// all adds what events show, which are those from the part that the folding began at, or from where it
+// stands.
+func (f *folding) all(events []conversation.Event, pieces []piece) []piece {
 	if f.view == modelView {
-		return f.model(log, pieces)
+		return f.model(events, pieces)
 	}
 	for _, e := range events {
 		pieces = f.next(e, pieces)
@@ -205,16 +251,11 @@ func (f *folding) next(e conversation.Event, pieces []piece) []piece {
 	return f.add(pieces, p, e)
 }
 
-// mostNotes is how many events that nothing could be made of are shown each with a note of its own. A
-// file of numbers is an array too, and not a log.
-const mostNotes = 500
-
 // notes reports whether e is one that nothing could be made of and a page still says so at its place.
 func (f *folding) notes(e conversation.Event) bool {
 	switch e.Body.(type) {
 	case conversation.Unknown, conversation.Broken:
-		f.unread++
-		return f.unread <= mostNotes
+		return true
 	}
 	return false
 }
@@ -222,7 +263,10 @@ func (f *folding) notes(e conversation.Event) bool {
 // pass takes in e, and returns the piece that it is the first of, but for what it says. The calls
 // among pieces learn what e means for them.
 func (f *folding) pass(e conversation.Event, pieces []piece) piece {
-	f.note(e)
+	if part := f.survey.PartAt(e.Index); part != f.part {
+		f.part = part
+		f.marker.Break() // a very long passage ends with its part
+	}
 	mark := f.marker.Next(e)
 	before := f.names
 	if d, ok := e.Body.(conversation.ConfigDelta); ok {
@@ -236,21 +280,25 @@ func (f *folding) pass(e conversation.Event, pieces []piece) piece {
 		return p
 	}
 	if opens {
-		f.strand(pieces, f.calls.Waiting(), e, interrupted)
+		f.strand(pieces, f.calls.Waiting(), e.Index, interrupted)
 		f.running = nil
 	}
 	switch b := e.Body.(type) {
 	case conversation.Message, conversation.Reasoning, conversation.Structured, conversation.Request:
-		f.strand(pieces, f.running, e, unanswered)
+		f.strand(pieces, f.running, e.Index, unanswered)
 		f.running = nil
 	case conversation.ToolCall:
 		p.state = running
 		f.running = append(f.running, e.Index)
 	case conversation.InquiryResponse:
-		p.asked = askedBy(f.events, b, e.Index)
+		p.asked = f.askedBy(b, e.Index)
 	}
-	if at, ok := f.calls.Next(e, mark.Turn); ok && at < len(f.events) {
-		if c, ok := f.events[at].Body.(conversation.ToolCall); ok {
+	at, ok := f.calls.Next(e, mark.Turn)
+	if _, response := e.Body.(conversation.ToolResponse); response && !ok {
+		at, ok = f.survey.CallOf(e.Index)
+	}
+	if ok {
+		if c, ok := f.log.event(at).Body.(conversation.ToolCall); ok {
 			p.call, p.callAt = &c, at
 		}
 		if call := f.callAt(pieces, at); call != nil {
@@ -260,22 +308,44 @@ func (f *folding) pass(e conversation.Event, pieces []piece) piece {
 	return p
 }
 
-// note remembers of e what is asked of a log as a whole.
-func (f *folding) note(e conversation.Event) {
-	if !e.Time.IsZero() {
-		f.ended = e.Time
-		if f.began.IsZero() {
-			f.began = e.Time
-		}
-	}
-	if f.starts >= 0 {
+// ahead tells the calls of pieces, which end before an event, what the events from there on mean for
+// them.
+func (f *folding) ahead(pieces []piece, end int) {
+	waiting := f.calls.Waiting()
+	n := f.survey.Len()
+	if f.view == userView || len(waiting) == 0 || end >= n {
 		return
 	}
-	if _, ok := e.Body.(conversation.TurnStart); ok {
-		f.starts = e.Index
-	} else if f.perRequest.Next(e) > 0 && f.second < 0 {
-		f.second = e.Index
+	turn := f.survey.TurnAt(end - 1)
+	ends := n
+	if turn+1 < f.survey.Turns() {
+		ends = int(f.survey.Turn(turn + 1).First)
 	}
+	for at := end; len(f.running) > 0 && at < ends; {
+		to := min(at+64, ends)
+		events, err := f.log.log.Range(at, to)
+		if err != nil {
+			f.log.err = cmp.Or(f.log.err, err)
+			return
+		}
+		for _, e := range events {
+			switch e.Body.(type) {
+			case conversation.Message, conversation.Reasoning, conversation.Structured, conversation.Request:
+				f.strand(pieces, f.running, e.Index, unanswered)
+				f.running = nil
+			}
+		}
+		at = to
+	}
+	if ends < n {
+		f.strand(pieces, waiting, ends, interrupted)
+	}
+	f.survey.AnsweredFar(end, func(call, response int) bool {
+		if p := f.callAt(pieces, call); p != nil {
+			p.state, p.touched = answered, response
+		}
+		return true
+	})
 }
 
 func (f *folding) piece(e conversation.Event, mark userview.Mark) piece {
@@ -372,7 +442,7 @@ func (f *folding) join(p *piece, e conversation.Event, text string) {
 func (f *folding) whole(p *piece) *piece {
 	w := *p
 	if p.known {
-		w.event = f.events[p.first]
+		w.event = f.log.event(p.first)
 		if f.view == userView {
 			if kept, ok := userview.UserEvent(w.event); ok {
 				w.event = kept
@@ -380,12 +450,14 @@ func (f *folding) whole(p *piece) *piece {
 		}
 		switch b := w.event.Body.(type) {
 		case conversation.ToolResponse:
-			w.blocks = w.split(b, f.view)[p.sub].blocks
+			if parts := w.split(b, f.view); p.sub < len(parts) {
+				w.blocks = parts[p.sub].blocks
+			}
 		case conversation.InquiryResponse:
-			w.asked = askedBy(f.events, b, p.first)
+			w.asked = f.askedBy(b, p.first)
 		}
 		if p.callAt >= 0 {
-			if c, ok := f.events[p.callAt].Body.(conversation.ToolCall); ok {
+			if c, ok := f.log.event(p.callAt).Body.(conversation.ToolCall); ok {
 				w.call = &c
 			}
 		}
@@ -394,9 +466,9 @@ func (f *folding) whole(p *piece) *piece {
 		w.texts = make([]string, 0, len(p.parts))
 	}
 	for _, i := range p.parts {
-		e := f.events[i]
-		if p.passage < 0 {
-			e = w.event
+		e := w.event
+		if p.passage >= 0 {
+			e = f.log.event(i)
 		}
 		switch b := e.Body.(type) {
 		case conversation.Message:
@@ -463,37 +535,54 @@ func (f folding) open(next int, pieces []piece) int {
 	return at
 }
 
-// transcribe renders a view of a log.
+// transcribe renders a view of a whole log.
 func (p *presenter) transcribe(log *conversation.Log, v view) *transcript {
-	return p.transcribeFrom(log, v, nil)
-}
-
-func (p *presenter) transcribeFrom(log *conversation.Log, v view, known map[string]*entry) *transcript {
-	t := &transcript{log: log, at: log.Position(), names: log.Names, folding: newFolding(p.seed, log, v), said: said{turn: -1, gone: -1}}
-	t.born = time.Now().UnixNano()
-	t.coloured = t.born
-	t.take(p, log.Events, nil, known)
+	survey := log.Surveyed()
+	t := p.transcribePart(log, survey, v, conversation.Part{Turns: conversation.Turns{PerRequest: survey.PerRequest()}}, log.Len(), nil)
+	t.compare()
 	return t
 }
 
-// extend returns the transcript of log, most often a later state of t's own. Where it only grew, all
-// that is done stays; where it was edited, every entry that is the same at the same place stays.
-func (t *transcript) extend(p *presenter, log *conversation.Log) *transcript {
+// transcribePart renders a view of the events from a part on and before end. Entries that are known
+// are not rendered again.
+func (p *presenter) transcribePart(log *conversation.Log, survey *conversation.Survey, v view, part conversation.Part, end int, known map[string]*entry) *transcript {
+	t := &transcript{log: log, survey: survey, part: part, end: end, seen: log.Len(), at: log.At(end), names: log.Names,
+		folding: newFolding(p.seed, &window{log: log}, survey, v, part), said: said{part: -1}}
+	t.born = time.Now().UnixNano()
+	t.coloured = t.born
+	t.take(p, t.folding.log.load(part.First, end), nil, known)
+	return t
+}
+
+// extend returns the transcript of log, most often a later state of t's own, from the same place on.
+// Where it only grew, all that is done stays; where it was edited, every entry that is the same at the
+// same place stays. It reports false if nothing of the log is where t begins.
+func (t *transcript) extend(p *presenter, log *conversation.Log, survey *conversation.Survey) *transcript {
 	n := t.at.Events
-	same := n <= len(log.Events) && log.At(n) == t.at && log.Names == t.names
+	v := t.folding.view
+	same := n <= log.Len() && log.At(n) == t.at && log.Names == t.names
 	next := *t
-	next.log, next.folding.events = log, log.Events
-	switch {
-	case same && n == len(log.Events):
+	next.log, next.survey, next.end = log, survey, log.Len()
+	next.folding.log, next.folding.survey = &window{log: log}, survey
+	if same && n == log.Len() {
 		return &next
-	case !same, t.folding.view == modelView,
-		// The first turn_start of all changes what opened the turns before it.
-		t.folding.marker.Turns.PerRequest && conversation.HasTurnStart(log.Events[n:]):
+	}
+	if !same || v == modelView || survey.PerRequest() != t.part.Turns.PerRequest {
 		known := make(map[string]*entry, t.len())
 		for e := range t.entries {
 			known[e.key.id] = e
 		}
-		return p.transcribeFrom(log, t.folding.view, known)
+		part := t.part
+		if i := survey.PartAt(part.First); i >= 0 && part.First > 0 {
+			part, _ = survey.Part(i)
+		} else {
+			part = conversation.Part{Turns: conversation.Turns{PerRequest: survey.PerRequest()}}
+		}
+		again := p.transcribePart(log, survey, v, part, log.Len(), known)
+		if same {
+			again.differ = t.differ
+		}
+		return again
 	}
 	next.at = log.Position()
 	next.folding.calls = t.folding.calls.Clone()
@@ -507,22 +596,68 @@ func (t *transcript) extend(p *presenter, log *conversation.Log) *transcript {
 	for _, e := range t.tail {
 		known[e.key.id] = e
 	}
-	next.take(p, log.Events[n:], pieces, known)
+	next.take(p, next.folding.log.load(n, next.end), pieces, known)
 	return &next
+}
+
+// lengthen returns t with the entries of an earlier part before its own.
+func (t *transcript) lengthen(earlier *transcript) *transcript {
+	next := *t
+	next.part = earlier.part
+	var entries []*entry
+	for e := range earlier.entries {
+		entries = append(entries, e)
+	}
+	for _, s := range t.done.since(func(sums) bool { return false }) {
+		entries = append(entries, s.entries...)
+	}
+	next.done = (*stretch)(nil).with(entries)
+	next.coloured = max(t.coloured, earlier.coloured)
+	next.resum()
+	return &next
+}
+
+// shorten returns t without the entries before a part.
+func (t *transcript) shorten(part conversation.Part) *transcript {
+	next := *t
+	next.part = part
+	var entries []*entry
+	for _, s := range t.done.since(func(sums) bool { return false }) {
+		for _, e := range s.entries {
+			if e.key.at >= part.First {
+				entries = append(entries, e)
+			}
+		}
+	}
+	next.done = (*stretch)(nil).with(entries)
+	next.resum()
+	return &next
+}
+
+func (t *transcript) resum() {
+	t.rest = t.done.all()
+	for _, e := range t.tail {
+		t.rest = t.rest.with(e)
+	}
 }
 
 // kept returns t without the log, which is for others to keep or to let go.
 func (t *transcript) kept() *transcript {
 	k := *t
-	k.log, k.folding.events = nil, nil
+	k.log, k.folding.log, k.survey, k.folding.survey = nil, nil, nil, nil
 	return &k
 }
 
 // take folds events in behind pieces and renders those that known does not have.
 func (t *transcript) take(p *presenter, events []conversation.Event, pieces []piece, known map[string]*entry) {
-	pieces = t.folding.all(t.log, events, pieces)
-	open := t.folding.open(len(t.log.Events), pieces)
-	now, begun := t.said, -1
+	pieces = t.folding.all(events, pieces)
+	open := len(pieces)
+	if t.end == t.survey.Len() {
+		open = t.folding.open(t.end, pieces)
+	} else {
+		t.folding.ahead(pieces, t.end)
+	}
+	now, begun, next := t.said, -1, -1
 	var done []*entry
 	t.tail = nil
 	for i := range pieces {
@@ -537,9 +672,22 @@ func (t *transcript) take(p *presenter, events []conversation.Event, pieces []pi
 		if pc.hidden() {
 			continue
 		}
-		e := &entry{first: pc.first, touched: pc.touched, time: pc.time, sub: pc.sub, stub: pc.state == answered}
-		e.key = key{id: pc.id(), raw: t.folding.mixed(pc), turn: pc.turn, who: pc.who}
+		if pc.at >= next || now.part < 0 {
+			part, first, after := t.survey.PartAt(pc.at), 0, t.survey.Len()+1
+			if part >= 0 {
+				p, end := t.survey.Part(part)
+				if first = p.First; part+1 < t.survey.Parts() {
+					after = end
+				}
+			}
+			if next = after; first != now.part {
+				now = said{part: first, turn: -1, gone: -1}
+			}
+		}
+		e := &entry{first: pc.first, touched: pc.touched, time: pc.time, stub: pc.state == answered}
+		e.key = key{id: pc.id(), at: pc.at, part: now.part, raw: t.folding.mixed(pc), turn: pc.turn, who: pc.who}
 		now.tell(e, pc)
+		e.key.continued = e.key.opens && int(t.survey.Turn(pc.turn).First) < now.part
 		if !e.stub {
 			// Where a passage began to show after an entry behind it, that entry may have had to say
 			// what the passage says now.
@@ -549,11 +697,9 @@ func (t *transcript) take(p *presenter, events []conversation.Event, pieces []pi
 			begun = max(begun, pc.begun)
 		}
 		if old := known[e.key.id]; old != nil && old.key == e.key {
-			e.article, e.gist, e.pending, e.coloured = old.article, old.gist, old.pending, old.coloured
+			e.article, e.pending, e.coloured = old.article, old.pending, old.coloured
 		} else {
-			whole := t.folding.whole(pc)
-			e.gist = gistOf(whole)
-			t.render(p, e, pc, whole)
+			t.render(p, e, pc, t.folding.whole(pc))
 		}
 		if i < open {
 			done = append(done, e)
@@ -564,12 +710,8 @@ func (t *transcript) take(p *presenter, events []conversation.Event, pieces []pi
 	if open == len(pieces) {
 		t.said = now
 	}
-	t.figures = t.figures.with(done)
 	t.done = t.done.with(done)
-	t.rest = t.done.all()
-	for _, e := range t.tail {
-		t.rest = t.rest.with(e)
-	}
+	t.resum()
 	t.open = nil
 	for i := open; i < len(pieces); i++ {
 		lean := pieces[i].lean()
@@ -681,9 +823,31 @@ func parsePlace(s string) (p place, ok bool) {
 	return p, ok
 }
 
-// end is where a reader stands who has all of t.
-func (t *transcript) end() place {
+// place is where a reader stands who has all of t.
+func (t *transcript) place() place {
 	return place{Position: t.position(t.at.Events), lacks: t.waits(), since: t.coloured}
+}
+
+// address is that of a page that has the event of an index.
+func (t *transcript) address(index int) string {
+	return "/conversations/" + t.log.Summary.ID + "?view=" + string(t.folding.view) + "&at=e" + strconv.Itoa(index)
+}
+
+// differ counts, among the first annotated responses, those that told the model something else.
+type differ struct{ annotated, results int }
+
+// compare brings t's count of results that told the model something else than the user up to date.
+func (t *transcript) compare() {
+	if t.folding.view != modelView {
+		return
+	}
+	annotated := t.survey.Annotated()
+	for _, i := range annotated[min(t.differ.annotated, len(annotated)):] {
+		if r, ok := t.folding.log.event(int(i)).Body.(conversation.ToolResponse); ok && userview.Differs(r) {
+			t.differ.results++
+		}
+	}
+	t.differ.annotated = len(annotated)
 }
 
 // position is the place after the first n events of what t shows. Who answers before any event says
@@ -696,16 +860,22 @@ func (t *transcript) position(n int) conversation.Position {
 	return at
 }
 
-// goesOn reports whether a reader who stands at a place has what t shows up to there.
+// goesOn reports whether a reader who stands at a place has what t shows up to there, from where it
+// begins.
 func (t *transcript) goesOn(at place) bool {
-	f := &t.folding
-	if at.Events > t.at.Events || t.position(at.Events) != at.Position || at.lacks && at.since < t.born ||
-		f.view == modelView && compactedSince(t.log.Events, at.Events) {
+	v := t.folding.view
+	if at.Events > t.end || at.Events < t.part.First || t.position(at.Events) != at.Position || at.lacks && at.since < t.born ||
+		!t.survey.SameTurns(at.Events) || v == modelView && compactedSince(t.log, t.survey, at.Events) {
 		return false
 	}
-	// As long as there was no turn_start, each request opened a turn.
-	started := f.starts >= 0 && f.starts < at.Events
-	return f.marker.Turns.PerRequest || started || f.second < 0 || f.second >= at.Events
+	on := true
+	if v != userView { // an entry that may be in the reader's page and is not in t changed
+		t.survey.AnsweredFar(at.Events, func(call, _ int) bool {
+			on = call >= t.part.First
+			return on
+		})
+	}
+	return on
 }
 
 // waits reports whether colours of t are still being made.
@@ -769,11 +939,15 @@ func (t *transcript) wholes() func(*piece) *piece {
 	return func(p *piece) *piece {
 		if all == nil {
 			all = map[string]*piece{}
-			pieces := fold(t.folding.seed, t.log, modelView)
+			pieces, err := foldPart(t.folding.seed, t.log, t.survey, modelView, t.part, t.end)
+			t.folding.log.err = cmp.Or(t.folding.log.err, err)
 			for i := range pieces {
 				all[pieces[i].id()] = &pieces[i]
 			}
 		}
-		return all[p.id()]
+		if whole := all[p.id()]; whole != nil {
+			return whole
+		}
+		return &piece{kind: p.kind, event: conversation.Event{Body: conversation.Unknown{}}}
 	}
 }

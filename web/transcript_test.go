@@ -1,6 +1,7 @@
 package web
 
 import (
+	"hash/maphash"
 	"bytes"
 	"fmt"
 	"log/slog"
@@ -93,10 +94,26 @@ func event(e string) jsontext.Value {
 	return jsontext.Value(e)
 }
 
+// folded are the pieces of a view of a log.
+func folded(seed maphash.Seed, log *conversation.Log, v view) []piece {
+	pieces, err := fold(seed, log, v)
+	if err != nil {
+		panic(err)
+	}
+	return pieces
+}
+
+// extended is what a transcript becomes when its log is another one.
+func extended(p *presenter, t *transcript, log *conversation.Log) *transcript {
+	next := t.extend(p, log, log.Surveyed())
+	next.compare()
+	return next
+}
+
 // lines says of each entry what it is: id, kind, turn ("+" where it opens), who, model, text.
 func lines(t *transcript) []string {
 	texts := map[string]string{}
-	for _, p := range fold(t.folding.seed, t.log, t.folding.view) {
+	for _, p := range folded(t.folding.seed, t.log, t.folding.view) {
 		texts[p.id()] = p.rawText()
 	}
 	var out []string
@@ -117,7 +134,7 @@ func lines(t *transcript) []string {
 // views are the view models that the entries of t were made of.
 func views(p *presenter, t *transcript) []templates.Entry {
 	byID := map[string]piece{}
-	for _, pc := range fold(t.folding.seed, t.log, t.folding.view) {
+	for _, pc := range folded(t.folding.seed, t.log, t.folding.view) {
 		byID[pc.id()] = pc
 	}
 	var out []templates.Entry
@@ -428,7 +445,7 @@ func stateOf(t *transcript) (entries []entry, rest string) {
 	for e := range t.entries {
 		entries = append(entries, *e)
 	}
-	return entries, fmt.Sprintf("%d done, said %v, open %s, turns %d, differing %d", t.done.all().entries, t.said, pieces(t.open), t.folding.turns, t.folding.differing)
+	return entries, fmt.Sprintf("%d done, said %v, open %s, turns %d, differing %d", t.done.all().entries, t.said, pieces(t.open), t.folding.turns, t.differ.results)
 }
 
 func pieces(list []piece) string {
@@ -440,7 +457,7 @@ func pieces(list []piece) string {
 	return strings.Join(out, "\n")
 }
 
-var entryOption = cmp.AllowUnexported(entry{}, key{}, piece{}, gist{}, templates.Article{})
+var entryOption = cmp.AllowUnexported(entry{}, key{}, piece{}, templates.Article{})
 
 // TestExtend: a transcript that followed a log, whatever was done to it, is the one that is made of
 // the log at once; and what was touched since a place is all that changed since.
@@ -476,9 +493,9 @@ func TestExtend(t *testing.T) {
 				log.Names.Assistant = randomEvent(r)
 				appended = false
 			}
-			tr = tr.extend(p, log)
+			tr = extended(p, tr, log)
 			if r.IntN(3) == 0 { // somebody else goes on from there too
-				before.extend(p, logOf("1", append(earlier[:len(earlier):len(earlier)], event("message:other"), event("request:other"))))
+				extended(p, before, logOf("1", append(earlier[:len(earlier):len(earlier)], event("message:other"), event("request:other"))))
 			}
 			want := p.transcribe(log, v)
 			wantEntries, wantRest := stateOf(want)
@@ -487,7 +504,7 @@ func TestExtend(t *testing.T) {
 				t.Fatalf("seed %d: %s extended to %s (-at once +extended):\n%s\nat once:  %s\nextended: %s", seed, v, raws, d, wantRest, gotRest)
 			}
 			if !appended || before.folding.marker.Turns.PerRequest != tr.folding.marker.Turns.PerRequest ||
-				v == modelView && compactedSince(log.Events, len(before.log.Events)) {
+				v == modelView && compactedSince(log, log.Surveyed(), before.log.Len()) {
 				continue
 			}
 			page := map[string]entry{}
@@ -516,7 +533,7 @@ func TestExtendCost(t *testing.T) {
 	}
 	rendered := func(tr *transcript, list ...string) (*transcript, int64) {
 		before := p.renders.Load()
-		tr = tr.extend(p, LogOf(t, "1", events(list...)))
+		tr = extended(p, tr, LogOf(t, "1", events(list...)))
 		return tr, p.renders.Load() - before
 	}
 	tr := p.transcribe(LogOf(t, "1", events()), userView)
@@ -559,7 +576,7 @@ func TestSettled(t *testing.T) {
 	if done.settled(p) != done || p.renders.Load() != n {
 		t.Error("settled() of what is settled rendered again")
 	}
-	more := done.extend(p, LogOf(t, "1", events("request:a", "message:b", "message:c")))
+	more := extended(p, done, LogOf(t, "1", events("request:a", "message:b", "message:c")))
 	if got := lines(more); got[1] != "e1 message 1 Assistant: bc" {
 		t.Errorf("entries after settled() and extend() = %q", got)
 	}
@@ -578,7 +595,7 @@ func FuzzFold(f *testing.F) {
 		p := testPresenter(newRecorder())
 		raws := []jsontext.Value{a, b, event("message:m"), b, a}
 		n := int(cut) % (len(raws) + 1)
-		tr := p.transcribe(logOf("1", raws[:n]), userView).extend(p, logOf("1", raws))
+		tr := extended(p, p.transcribe(logOf("1", raws[:n]), userView), logOf("1", raws))
 		want, _ := stateOf(p.transcribe(logOf("1", raws), userView))
 		got, _ := stateOf(tr)
 		if d := cmp.Diff(want, got, entryOption); d != "" {

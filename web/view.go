@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"hash/maphash"
 
 	"serve-web/conversation"
@@ -46,21 +47,29 @@ const (
 	answered          // its response shows what it was
 )
 
-// model adds what the model view of a log shows to pieces.
-func (f *folding) model(log *conversation.Log, pieces []piece) []piece {
-	v := userview.Model(log.Events)
-	f.differing, f.unread = v.Differing(), 0
-	items := v.Items
+// model adds what the model view shows of events to pieces. They are those of the folding's part from
+// its beginning.
+func (f *folding) model(events []conversation.Event, pieces []piece) []piece {
+	if len(events) == 0 {
+		return pieces
+	}
+	first := f.marker // a copy
+	opens := events[0].Index == 0 || first.Turns.Opens(conversation.KindOf(events[0].Body))
+	turn := first.Next(events[0]).Turn
+	model := userview.NewProjection(f.log.compactions(f.survey), f.survey.Turns()).At(turn, opens)
 	calls := map[int]*conversation.ToolCall{} // as the model has them, by index
-	for _, e := range log.Events {
+	for _, e := range events {
+		mark := f.marker // a copy
 		p := f.pass(e, pieces)
-		if _, ok := e.Body.(conversation.Broken); ok && f.notes(e) {
+		if _, ok := e.Body.(conversation.Broken); ok {
 			pieces = f.add(pieces, p, e)
 		}
+		var call *conversation.ToolCall
+		if p.callAt >= 0 && p.callAt < events[0].Index {
+			call = p.call
+		}
 		// What a compaction made stands before the event of the turn that it replaces.
-		for len(items) > 0 && (items[0].Made > 0 || items[0].Event.Index == e.Index) {
-			it := items[0]
-			items = items[1:]
+		for _, it := range model.Next(e, mark.Next(e), call) {
 			switch it.Event.Body.(type) {
 			case conversation.ConfigDelta, conversation.Unknown: // the model gets no text of them
 				continue
@@ -81,7 +90,7 @@ func (f *folding) model(log *conversation.Log, pieces []piece) []piece {
 			if c, ok := it.Event.Body.(conversation.ToolCall); ok {
 				calls[e.Index] = &c
 			}
-			if p.call != nil {
+			if p.call != nil && p.callAt >= events[0].Index {
 				p.call = calls[p.callAt]
 			}
 			pieces = f.add(pieces, p, it.Event)
@@ -91,19 +100,28 @@ func (f *folding) model(log *conversation.Log, pieces []piece) []piece {
 }
 
 // strand notes on calls what e means for them: a later turn, or the assistant going on.
-func (f *folding) strand(pieces []piece, calls []int, e conversation.Event, to state) {
+func (f *folding) strand(pieces []piece, calls []int, index int, to state) {
 	for _, i := range calls {
 		if p := f.callAt(pieces, i); p != nil && p.state < to {
-			p.state, p.touched = to, e.Index
+			p.state, p.touched = to, index
 		}
 	}
 }
 
+// mostWaiting is how many tools are named that run.
+const mostWaiting = 20
+
 // waiting names the tools that have not answered yet.
 func (t *transcript) waiting() []string {
 	names := []string{}
-	for _, i := range t.folding.calls.Waiting() {
-		if c, ok := t.log.Events[i].Body.(conversation.ToolCall); ok {
+	if t.folding.view == userView {
+		return names
+	}
+	for _, i := range t.survey.Waiting() {
+		if len(names) == mostWaiting {
+			break
+		}
+		if c, ok := t.folding.log.event(i).Body.(conversation.ToolCall); ok {
 			names = append(names, named(c.Name, nameLength))
 		}
 	}
@@ -162,8 +180,17 @@ func (f *folding) about(p *piece) uint64 {
 
 // askedBy finds the inquiry that a response answers: the last of its id before it. An inquiry lies
 // close before its answer.
-func askedBy(events []conversation.Event, r conversation.InquiryResponse, index int) *conversation.InquiryRequest {
-	for i := index - 1; i >= max(index-1000, 0) && i < len(events); i-- {
+func (f *folding) askedBy(r conversation.InquiryResponse, index int) *conversation.InquiryRequest {
+	if f.log == nil {
+		return nil
+	}
+	from := max(index-200, 0)
+	events, err := f.log.log.Range(from, min(index, f.log.log.Len()))
+	if err != nil {
+		f.log.err = cmp.Or(f.log.err, err)
+		return nil
+	}
+	for i := len(events) - 1; i >= 0; i-- {
 		if q, ok := events[i].Body.(conversation.InquiryRequest); ok && q.ID == r.ID {
 			return &q
 		}
@@ -171,33 +198,26 @@ func askedBy(events []conversation.Event, r conversation.InquiryResponse, index 
 	return nil
 }
 
-// reach is the last turn that any compaction of the log covers, -1 if there is none.
-func reach(log []conversation.Event) int {
-	last := -1
-	for _, e := range log {
-		if c, ok := e.Body.(conversation.Compaction); ok {
-			last = max(last, c.To)
-		}
+// compactions are those of a log.
+func (w *window) compactions(survey *conversation.Survey) []conversation.Event {
+	var out []conversation.Event
+	for _, i := range survey.Compactions() {
+		out = append(out, w.event(int(i)))
 	}
-	return last
+	return out
 }
 
 // compactedSince reports whether the events from n on changed what the model has of those before: a
 // compaction came, or a turn that an earlier one covers ahead.
-func compactedSince(log []conversation.Event, n int) bool {
-	for _, e := range log[n:] {
-		if _, ok := e.Body.(conversation.Compaction); ok {
-			return true
-		}
-	}
-	covered := reach(log)
-	if covered < 0 || n == len(log) {
+func compactedSince(log *conversation.Log, survey *conversation.Survey, n int) bool {
+	all := survey.Compactions()
+	if len(all) == 0 || n == log.Len() {
 		return false
 	}
-	turns := 0
-	marker := userview.NewMarker(log)
-	for _, e := range log[:n] {
-		turns = marker.Next(e).Turn + 1
+	if int(all[len(all)-1]) >= n {
+		return true
 	}
-	return covered >= turns
+	w := &window{log: log}
+	covered := userview.NewProjection(w.compactions(survey), survey.Turns()).Reach()
+	return w.err != nil || covered > survey.TurnAt(max(n-1, 0))
 }

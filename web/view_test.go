@@ -185,7 +185,7 @@ func TestEveryEventOnce(t *testing.T) {
 	}
 	p := testPresenter(newRecorder())
 	for _, log := range logs {
-		raw := fold(p.seed, log, rawView)
+		raw := folded(p.seed, log, rawView)
 		starts := 0
 		for _, e := range log.Events {
 			if _, ok := e.Body.(conversation.TurnStart); ok {
@@ -215,7 +215,7 @@ func TestEveryEventOnce(t *testing.T) {
 			t.Fatalf("seed %d: entries of the raw view = %d events and %d starts of turns, want %d", seed, total, starts, len(log.Events))
 		}
 		var said, filtered []string
-		for _, pc := range fold(p.seed, log, userView) {
+		for _, pc := range folded(p.seed, log, userView) {
 			if pc.kind == "unknown" || pc.kind == "broken" {
 				continue
 			}
@@ -249,7 +249,7 @@ func TestEveryEventOnce(t *testing.T) {
 			t.Fatalf("seed %d: user view (-filter +pieces):\n%s", seed, d)
 		}
 		var model, given []string
-		for _, pc := range fold(p.seed, log, modelView) {
+		for _, pc := range folded(p.seed, log, modelView) {
 			for range max(1, len(pc.texts)) {
 				model = append(model, fmt.Sprint(pc.first, pc.kind))
 			}

@@ -1,0 +1,301 @@
+package web
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+
+	"serve-web/conversation"
+	"serve-web/markdown"
+)
+
+// elsewhere is a log whose events are not at hand. It counts how many were read, and may change
+// after some reads.
+type elsewhere struct {
+	events []conversation.Event
+	read   int
+	left   int // reads until it changes; negative: it does not
+}
+
+func (e *elsewhere) ReadEvents(from, to int) ([]conversation.Event, error) {
+	if e.left == 0 {
+		return nil, conversation.ErrChanged
+	}
+	e.left--
+	e.read += to - from
+	return e.events[from:to], nil
+}
+
+// away is log with its events elsewhere.
+func away(log *conversation.Log) (*conversation.Log, *elsewhere) {
+	next, e := *log, &elsewhere{events: log.Events, left: -1}
+	next.Survey = log.Surveyed()
+	next.Events, next.Reader = nil, e
+	return &next, e
+}
+
+// randomLog is a log of so many events, most of which are of long turns.
+func randomLog(r *rand.Rand, n int) *conversation.Log {
+	var raws []jsontext.Value
+	for len(raws) < n {
+		raw := randomEvent(r)
+		if raw == "turn" && r.IntN(3) > 0 {
+			continue
+		}
+		if r.IntN(12) == 0 {
+			raw += strings.Repeat(" and more", r.IntN(300))
+		}
+		if k, _, _ := strings.Cut(raw, ":"); k == "blocks" || k == "config" || k == "data" || !strings.Contains("turn request message reasoning call text", k) {
+			raw, _, _ = strings.Cut(raw, " and more")
+		}
+		raws = append(raws, event(raw))
+	}
+	return logOf("1", raws)
+}
+
+func markup(tb testing.TB, entries []*entry) string {
+	tb.Helper()
+	var b bytes.Buffer
+	for _, e := range entries {
+		if err := presentEntry(e, time.Time{}).Render(tb.Context(), &b); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return b.String()
+}
+
+func serverOf(log *conversation.Log) *Server {
+	s := New(Config{Library: &changing{log}, Logger: slog.New(slog.DiscardHandler)})
+	s.transcripts.presenter.prose = markdown.New(markdown.Config{Plain: true})
+	return s
+}
+
+// TestPartsAreTheWhole: the parts of a conversation joined are what it is in one piece, whichever way
+// they are asked for, and however much the cache holds.
+func TestPartsAreTheWhole(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 7))
+	parts := 0
+	for i := range 60 {
+		v := []view{userView, rawView, modelView}[i%3]
+		whole := randomLog(r, 1+r.IntN(900))
+		log, _ := away(whole)
+		s := serverOf(log)
+		s.transcripts.budget = []int64{0, 200_000, cacheBytes}[r.IntN(3)]
+		want := ""
+		tr := s.transcripts.presenter.transcribe(whole, v)
+		for e := range tr.entries {
+			want += markup(t, []*entry{e})
+		}
+		check := func(how, got string) {
+			t.Helper()
+			if got != want {
+				t.Fatalf("seed %d, history %d: %s view of %d events, %s (-whole +parts):\n%s", seed, i, v, whole.Len(), how, cmp.Diff(articlesOf(want), articlesOf(got)))
+			}
+		}
+		read := func(sp span) *sheet {
+			t.Helper()
+			sheet, err := s.transcripts.sheet(t.Context(), "1", v, sp)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return sheet
+		}
+		of := func(sheet *sheet) (got string) {
+			t.Helper()
+			if sheet.rest != nil {
+				for p, err := range sheet.rest {
+					if err != nil {
+						t.Fatal(err)
+					}
+					got += markup(t, p.entries)
+				}
+			}
+			for _, p := range sheet.parts {
+				got += markup(t, p.entries)
+			}
+			return got
+		}
+		// Backwards from the end, forwards from the start, all at once.
+		sheet := read(span{at: -1, before: -1})
+		got := of(sheet)
+		for sheet.first > 0 {
+			parts++
+			at := sheet.first
+			sheet = read(span{at: -1, before: at})
+			if sheet.end != at || sheet.first >= at {
+				t.Fatalf("seed %d: the page before e%d has %d to %d", seed, at, sheet.first, sheet.end)
+			}
+			got = of(sheet) + got
+		}
+		check("backwards", got)
+		sheet = read(span{at: 0, before: -1})
+		for got = of(sheet); !sheet.ends(); got += of(sheet) {
+			at := sheet.end
+			if sheet = read(span{at: at, before: -1}); sheet.end <= at {
+				t.Fatalf("seed %d: the page at e%d ends at %d", seed, at, sheet.end)
+			}
+			if sheet.first != at { // the last page is filled to the front
+				sheet.parts = slices.DeleteFunc(sheet.parts, func(p shownPart) bool { return p.first < at })
+			}
+		}
+		check("forwards", got)
+		check("all at once", of(read(span{all: true, at: -1, before: -1})))
+		// Every permanent link opens the part that holds its entry.
+		for range 10 {
+			at := r.IntN(whole.Len())
+			sheet := read(span{at: at, before: -1})
+			if at < sheet.first || at >= sheet.end {
+				t.Fatalf("seed %d: the page at e%d has %d to %d", seed, at, sheet.first, sheet.end)
+			}
+		}
+	}
+	if parts == 0 {
+		t.Error("no history had more than one page")
+	}
+}
+
+func articlesOf(html string) []string { return strings.SplitAfter(html, "</article>") }
+
+// TestPartsFollow: a transcript that followed a log from a part on ends as the whole does.
+func TestPartsFollow(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 8))
+	for i := range 60 {
+		v := []view{userView, rawView, modelView}[i%3]
+		whole := randomLog(r, 300+r.IntN(600))
+		lib := &changing{}
+		s := serverOf(nil)
+		s.library, s.transcripts.library = lib, lib
+		var last *transcript
+		for n := 200; n < whole.Len(); n += 1 + r.IntN(40) {
+			lib.log = &conversation.Log{Summary: whole.Summary, Events: whole.Events[:n:n], Hashes: whole.Hashes[:n:n]}
+			sheet, err := s.transcripts.sheet(t.Context(), "1", v, span{at: -1, before: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = sheet.whole
+		}
+		var want []*entry
+		all := s.transcripts.presenter.transcribe(last.log, v)
+		for e := range all.entries {
+			if e.key.part >= last.part.First {
+				want = append(want, e)
+			}
+		}
+		got := markup(t, slices.Collect(last.entries))
+		if w := markup(t, want); got != w {
+			t.Fatalf("seed %d, history %d: %s view (-whole +followed):\n%s", seed, i, v, cmp.Diff(articlesOf(w), articlesOf(got)))
+		}
+	}
+}
+
+// TestFirstPageCost: what a first page reads and renders does not depend on the length.
+func TestFirstPageCost(t *testing.T) {
+	cost := func(n int, v view, sp span) (read int, renders int64, bytes, elements int) {
+		var raws []jsontext.Value
+		for i := 0; len(raws) < n; i++ {
+			raws = append(raws, event("turn"), event("request:"+fmt.Sprint(i)), event("message:"+strings.Repeat("words ", 60)), event("call:a"), event("text:"+strings.Repeat("out ", 60)))
+		}
+		log, events := away(logOf("1", raws[:n]))
+		s := serverOf(log)
+		sheet, err := s.transcripts.sheet(t.Context(), "1", v, sp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := presentConversation(sheet, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		if err := page.Render(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+		return events.read, s.Renders(), b.Len(), strings.Count(b.String(), "<") - strings.Count(b.String(), "</")
+	}
+	for _, v := range []view{userView, rawView, modelView} {
+		for _, sp := range []span{{at: -1, before: -1}, {at: 0, before: -1}, {at: 1200, before: -1}, {at: -1, before: 1200}} {
+			read, renders, bytes, elements := cost(2_000, v, sp)
+			long, many, _, _ := cost(60_000, v, sp)
+			if float64(long) > 1.2*float64(read)+100 || float64(many) > 1.2*float64(renders)+50 {
+				t.Errorf("%s view, %+v: %d events read and %d entries rendered of 60,000 events, %d and %d of 2,000, want about as many", v, sp, long, many, read, renders)
+			}
+			if bytes > 150<<10 || elements > 1400 {
+				t.Errorf("%s view, %+v: the page has %d bytes and %d elements, want at most 150 KB and 1,400", v, sp, bytes, elements)
+			}
+			t.Logf("%s view, %+v: %d events read, %d entries rendered, %d bytes, %d elements", v, sp, read, renders, bytes, elements)
+		}
+	}
+}
+
+// TestChangedWhileShown: a log that is another one by the time its events are read is read again, and
+// an answer that cannot be finished says so.
+func TestChangedWhileShown(t *testing.T) {
+	for left := range 5 {
+		log, events := away(randomLog(rand.New(rand.NewPCG(1, 1)), 500))
+		s := serverOf(log)
+		events.left = left
+		if _, err := s.transcripts.sheet(t.Context(), "1", rawView, span{at: 100, before: -1}); left < 2 && !errors.Is(err, conversation.ErrChanged) {
+			t.Errorf("sheet of a log that changes after %d reads = %v, want %v", left, err, conversation.ErrChanged)
+		}
+		events.left = -1
+		if _, err := s.transcripts.sheet(t.Context(), "1", rawView, span{at: 100, before: -1}); err != nil {
+			t.Errorf("sheet of a log that changed = %v", err)
+		}
+	}
+}
+
+var addressed = regexp.MustCompile(`href="(/conversations/1\?view=user&amp;[^"]*|/conversations/1/parts[^"]*)"|data-parts="([^"]*)"`)
+
+// TestPartLinks: the links to what a page does not show lead there.
+func TestPartLinks(t *testing.T) {
+	log, _ := away(randomLog(rand.New(rand.NewPCG(3, 3)), 3000))
+	s := serverOf(log)
+	get := func(target string) string {
+		t.Helper()
+		code, body := Get(s, strings.ReplaceAll(target, "&amp;", "&"))
+		if code != 200 {
+			t.Fatalf("GET %s = %d", target, code)
+		}
+		return body
+	}
+	page := get("/conversations/1?view=user")
+	if !strings.Contains(page, `id="earlier"`) || strings.Contains(page, `id="later"`) || !strings.Contains(page, "data-position=") {
+		t.Error("the first page has no way to earlier parts, or one to later ones, or no position")
+	}
+	seen := map[string]bool{}
+	for todo := []string{"/conversations/1?view=user"}; len(todo) > 0 && len(seen) < 60; todo = todo[1:] {
+		if seen[todo[0]] {
+			continue
+		}
+		seen[todo[0]] = true
+		for _, m := range addressed.FindAllStringSubmatch(get(todo[0]), -1) {
+			if m[1] != "" && !strings.Contains(m[1], "all=1") {
+				todo = append(todo, strings.Split(m[1], "#")[0])
+			} else if m[2] != "" {
+				get(m[2])
+			}
+		}
+	}
+	for _, bad := range []string{"?at=x", "?at=e-1", "?before=12345678901", "?all=2", "/parts?at=x", "/parts?view=mine", "/parts?part=2"} {
+		if code, _ := Get(s, "/conversations/1"+bad); code != 400 {
+			t.Errorf("GET %s = %d, want 400", bad, code)
+		}
+	}
+	if got := get("/conversations/1?at=e99999999"); !strings.Contains(got, "data-position=") {
+		t.Error("an entry behind the end does not lead to the end")
+	}
+}
+
