@@ -435,7 +435,7 @@ function newTranscript(main, entries, announce) {
     s.scrollTo({ top: s.scrollHeight, behavior: 'instant' });
     last = measure();
     cancelAnimationFrame(settling);
-    if (tries && entries.className) settling = requestAnimationFrame(() => following && !held && measure().rest > 1 && toEnd(tries - 1));
+    if (tries && entries.children.length > 5) settling = requestAnimationFrame(() => following && !held && measure().rest > 1 && toEnd(tries - 1));
   }
 
   // The place of the first thing in view, however far into an entry it is, or of the first entry of
@@ -452,8 +452,9 @@ function newTranscript(main, entries, announce) {
       }
       return all[low];
     };
-    let found;
-    for (let e = inView(entries.children); e; e = isDeep && e.getBoundingClientRect().top < top && inView(e.children)) found = e;
+    let found, stretch = inView(entries.children), first;
+    while (stretch && !(first = inView(stretch.children))) stretch = stretch.nextElementSibling;
+    for (let e = first; e; e = isDeep && e.getBoundingClientRect().top < top && inView(e.children)) found = e;
     return found && { element: found, top: found.getBoundingClientRect().top };
   }
   const putBack = ({ element, top }) => {
@@ -481,17 +482,35 @@ function newTranscript(main, entries, announce) {
     return x && y && (x[0] - y[0] || x[1] - y[1]) < 0;
   }
 
+  const articles = () => [...entries.querySelectorAll(':scope > section > article')];
+
+  // stretchOf is where the entries of a part are, in the order of parts. There is none for a part before
+  // the first of the page, nor for one behind a page that does not reach the end.
+  function stretchOf(part) {
+    const found = document.getElementById('p' + part);
+    if (found) return found;
+    const first = entries.firstElementChild;
+    if (!('position' in main.dataset) || (first && part < Number(first.dataset.first))) return null;
+    let next = null, before = entries.lastElementChild;
+    while (before && Number(before.dataset.first) > part) [next, before] = [before, before.previousElementSibling];
+    const made = make('section', { class: 'stretch', id: 'p' + part, 'data-first': part });
+    entries.insertBefore(made, next);
+    return made;
+  }
+
   function put(article) {
     const old = document.getElementById(article.id);
-    if (old?.parentNode === entries) {
+    if (old && entries.contains(old)) {
       morph(old, article);
       refreshTimes(old);
       offerCopies(old, announce);
       return;
     }
-    let next = null, before = entries.lastElementChild;
+    const stretch = stretchOf(Number(article.dataset.part));
+    if (!stretch) return;
+    let next = null, before = stretch.lastElementChild;
     while (before && isBefore(article, before)) [next, before] = [before, before.previousElementSibling];
-    entries.insertBefore(article, next);
+    stretch.insertBefore(article, next);
     refreshTimes(article);
     offerCopies(article, announce);
     addTurn(article);
@@ -504,15 +523,109 @@ function newTranscript(main, entries, announce) {
     }
   }
 
+  // anchored runs edit, which changes what is above the reader, and keeps the reader's text where it is. The
+  // browser does so too, but not at the very top.
+  function anchored(edit) {
+    const box = scroller(), at = place();
+    box.style.overflowAnchor = 'none';
+    keepFocus(edit);
+    if (following && !held) toEnd();
+    else if (at?.element.isConnected) putBack(at);
+    last = measure();
+    requestAnimationFrame(() => (box.style.overflowAnchor = ''));
+  }
+
+  // Parts that the page does not have are fetched ahead of the reader, and those far above leave it. A
+  // part without all of its colours is asked for again.
+  const most = 16; // stretches that a page keeps
+  let fetching, failed = 0;
+  const partsAt = (query) => `/conversations/${main.dataset.conversation}/parts?view=${main.dataset.view}&${query}`;
+  async function partsOf(url) {
+    const answer = await fetch(url, { cache: 'no-store' });
+    if (!answer.ok) throw new Error(answer.statusText);
+    return parse(await answer.text()).firstElementChild;
+  }
+  async function fetchMore(nav, isEarlier) {
+    if (fetching || Date.now() - failed < 5_000) return;
+    fetching = true;
+    try {
+      const box = await partsOf(nav.dataset.parts);
+      if (!nav.isConnected) return;
+      const fresh = [...box.children].filter((e) => !document.getElementById(e.id));
+      const url = isEarlier ? box.dataset.earlier : box.dataset.later;
+      anchored(() => {
+        if (isEarlier) entries.prepend(...fresh);
+        else entries.append(...fresh);
+        if (url) lead(nav, url);
+        else nav.remove();
+        if (!isEarlier && box.dataset.position) {
+          main.dataset.position = box.dataset.position;
+          if (box.dataset.live) main.dataset.live = box.dataset.live;
+          main.dispatchEvent(new Event('reached'));
+        }
+      });
+      for (const e of fresh) {
+        refreshTimes(e);
+        offerCopies(e, announce);
+        recolour(e);
+      }
+    } catch {
+      failed = Date.now();
+    } finally {
+      fetching = false;
+    }
+    more();
+  }
+  function lead(nav, url) {
+    nav.dataset.parts = url;
+    nav.querySelector('a').href = url.replace('/parts', '');
+  }
+  function recolour(stretch, tries = 5) {
+    if (!('pending' in stretch.dataset) || !tries) return;
+    setTimeout(async () => {
+      if (!stretch.isConnected) return;
+      try {
+        const box = await partsOf(partsAt(`at=e${stretch.dataset.first}&part=1`));
+        if (box.firstElementChild) change(() => morph(stretch, box.firstElementChild));
+      } catch {
+        // The code stays plain.
+      }
+      recolour(stretch, tries - 1);
+    }, 1_000);
+  }
+  function more() {
+    const { top, rest, view } = last;
+    const earlier = document.getElementById('earlier'), later = document.getElementById('later');
+    if (earlier && top < 2 * view && (gesture || top > 0)) fetchMore(earlier, true);
+    else if (later && rest < 2 * view) fetchMore(later, false);
+    else if (entries.children.length > most && top > 10 * view) prune();
+  }
+  function prune() {
+    let cut = 0;
+    const end = under() - 5 * last.view, stays = (e) => e.contains(document.activeElement) || (isSelecting() && getSelection().containsNode(e, true)) || e.getBoundingClientRect().bottom > end;
+    const all = [...entries.children];
+    while (all.length - cut > most - 4 && !stays(all[cut])) cut++;
+    if (!cut) return;
+    anchored(() => {
+      for (const e of all.slice(0, cut)) e.remove();
+      const url = partsAt(`before=e${all[cut].dataset.first}`);
+      let nav = document.getElementById('earlier');
+      if (!nav) {
+        nav = make('nav', { id: 'earlier', class: 'more', 'aria-label': 'Earlier' }, make('a', { rel: 'prev' }, 'Earlier'));
+        entries.before(nav);
+      }
+      lead(nav, url);
+    });
+  }
+
   // addTurn adds to the outline what the server would: templates/conversation.templ.
   function addTurn(article) {
     const heading = article.querySelector(':scope > h2'), rows = outline?.querySelector('ol');
-    if (!heading || !rows || outline.querySelector(`[href="#${heading.id}"]`)) return;
+    if (!heading || !rows || !heading.id || outline.querySelector(`[href$="#${heading.id}"]`)) return;
     const words = article.querySelector('.text')?.textContent.trim().split('\n')[0].slice(0, 80) || heading.textContent;
     rows.append(make('li', {},
       make('a', { href: '#' + heading.id }, make('span', { class: 'size' }, article.dataset.turn), make('span', { class: 'first', dir: 'auto' }, words)),
       make('span', { class: 'facts' }, article.querySelector('time')?.cloneNode(true) ?? '')));
-    outline.querySelector('summary').textContent = rows.children.length + ' turns';
   }
 
   // flush applies what waits, all at once, because each look at the layout costs a layout.
@@ -558,6 +671,7 @@ function newTranscript(main, entries, announce) {
     seen();
     show();
     mark();
+    more();
   }
 
   // The outline marks the turn that the reader is in.
@@ -567,8 +681,8 @@ function newTranscript(main, entries, announce) {
     marking ??= outline && requestAnimationFrame(() => {
       marking = undefined;
       const atEnd = last.top > 0 && last.rest <= 1;
-      const turn = (atEnd ? entries.lastElementChild : place(false)?.element)?.dataset.turn;
-      const link = turn && outline.querySelector(`a[href="#turn-${turn}"]`);
+      const turn = (atEnd ? entries.lastElementChild?.lastElementChild : place(false)?.element)?.dataset.turn;
+      const link = turn && outline.querySelector(`a[href$="#turn-${turn}"]`);
       if (!link || link.hasAttribute('aria-current')) return;
       marked?.removeAttribute('aria-current');
       marked = link;
@@ -635,6 +749,13 @@ function newTranscript(main, entries, announce) {
     // Whoever closes one from the row that stayed on top sees where that was.
     if (newState === 'closed' && target.getBoundingClientRect().top < under()) target.closest('article').scrollIntoView({ behavior: 'instant' });
   }, entries);
+  // A permanent link loads a page only for who opens it elsewhere.
+  on('click', (e) => {
+    const link = e.target.closest?.('a.when');
+    if (!link || e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
+    e.preventDefault();
+    location.hash = link.hash;
+  }, entries, false);
   on('resize', () => following && toEnd());
   new ResizeObserver(() => {
     if (following && !held && !isRecent(folded) && !isSelecting() && measure().height !== last.height) toEnd();
@@ -662,9 +783,11 @@ function newTranscript(main, entries, announce) {
     following = last.rest <= near;
     show();
     mark();
+    more();
   };
   outline?.addEventListener('toggle', showMarked, true);
   offerCopies(entries, announce);
+  if (!('live' in main.dataset)) for (const e of entries.children) recolour(e);
   find();
   settle();
   on('pageshow', (e) => e.persisted || settle());
@@ -673,7 +796,13 @@ function newTranscript(main, entries, announce) {
   function find() {
     const wanted = { id: location.hash.slice(1) };
     if (!order(wanted) || document.getElementById(wanted.id)?.hidden === false) return;
-    const all = [...entries.children].filter((e) => !e.hidden);
+    const [n] = order(wanted), at = new URL(location);
+    if (document.querySelector('nav.more') && at.searchParams.get('at') !== 'e' + n) {
+      at.searchParams.set('at', 'e' + n);
+      at.searchParams.delete('before');
+      return location.replace(at);
+    }
+    const all = articles().filter((e) => !e.hidden);
     const found = all.findLast((e) => isBefore(e, wanted)) ?? all[0];
     if (found) location.replace('#' + found.id);
   }
@@ -681,7 +810,7 @@ function newTranscript(main, entries, announce) {
   // jump leads to the next entry that a selector names, or with way -1 to the one before, from where the
   // focus is, if that is in sight.
   function jump(selector, way, none) {
-    const top = under(), focused = document.activeElement.closest('#entries > article');
+    const top = under(), focused = document.activeElement.closest('#entries article');
     const box = focused?.getBoundingClientRect();
     const isAt = box && box.bottom > top && box.top < innerHeight;
     const from = isAt ? focused : place(false)?.element;
@@ -705,11 +834,12 @@ function newTranscript(main, entries, announce) {
     apply,
     flush,
     jump,
-    // here is the fragment of the place where the reader is.
+    // here is the fragment of the place where the reader is; nothing for one who follows the end.
     here() {
       const e = scroller().scrollTop > 0 && place(false)?.element;
       return e ? '#' + e.id : '';
     },
+    isFollowing: () => following,
     head(page) {
       const old = main.querySelector('header'), next = page.querySelector('header');
       if (!old || !next) return;
@@ -723,13 +853,21 @@ function newTranscript(main, entries, announce) {
       waiting = [];
       const next = page.querySelector('#transcript');
       change(() => {
-        for (const part of ['header', '#outline', '#entries']) {
+        for (const part of ['header', '#outline', '#entries', 'nav.more#earlier', 'nav.more#later']) {
           const old = main.querySelector(part), now = next.querySelector(part);
           if (old && now) morph(old, now);
+          else if (part.startsWith('nav')) {
+            old?.remove();
+            if (now && part.endsWith('later')) entries.after(now);
+            else if (now) entries.before(now);
+          }
         }
         offerCopies(entries, announce);
         mark();
-        main.dataset.position = next.dataset.position;
+        for (const key of ['position', 'live']) {
+          if (key in next.dataset) main.dataset[key] = next.dataset[key];
+          else delete main.dataset[key];
+        }
         title = page.querySelector('title').textContent;
       });
       refreshTimes(main);
@@ -940,7 +1078,8 @@ function livePage() {
   const announce = newAnnouncer();
   const lamp = newLamp(Boolean(main), announce);
   const transcript = main && entries && newTranscript(main, entries, announce);
-  const topic = transcript && main.dataset.live && `${main.dataset.conversation}/${main.dataset.view}`;
+  const topic = transcript && `${main.dataset.conversation}/${main.dataset.view}`;
+  const isLive = () => topic && 'live' in main.dataset && 'position' in main.dataset;
   const list = nav?.dataset.live && 'list?' + new URL(nav.dataset.live, location).search.slice(1);
   let isGone = false;
   if (transcript) {
@@ -948,7 +1087,10 @@ function livePage() {
     // A link to another view leads to the entry in sight.
     const aim = (e) => {
       const link = e.target.closest('.views a');
-      if (link) link.hash = transcript.here();
+      if (!link) return;
+      link.hash = transcript.here();
+      const at = !transcript.isFollowing() && link.hash.match(/\d+/);
+      if (at) link.search = new URL(link).search.replace(/&at=.*|$/, '&at=e' + at[0]);
     };
     for (const name of ['click', 'auxclick', 'contextmenu']) main.addEventListener(name, aim);
   }
@@ -958,7 +1100,7 @@ function livePage() {
   };
   nav?.addEventListener('toggle', showCurrent);
   showCurrent();
-  if (!topic && !list) return;
+  if (!isLive() && !list) return;
 
   // The ways to the hub, best first. Locks are missing where a page came over plain HTTP from
   // another machine.
@@ -972,7 +1114,7 @@ function livePage() {
   function follow(wake) {
     transcript?.flush();
     const wanted = {};
-    if (topic && !isGone && !renewing) wanted[topic] = main.dataset.position ?? '';
+    if (isLive() && !isGone && !renewing) wanted[topic] = main.dataset.position;
     if (list) wanted[list] = nav.dataset.position ?? '';
     asked = Date.now();
     way?.say({ follow: wanted, wake });
@@ -1022,7 +1164,8 @@ function livePage() {
   async function load() {
     renewed = Date.now();
     try {
-      const answer = await fetch(`${location.pathname}?view=${main.dataset.view}`, { cache: 'no-store' });
+      const at = !transcript.isFollowing() && transcript.here().match(/\d+/);
+      const answer = await fetch(`${location.pathname}?view=${main.dataset.view}${at ? '&at=e' + at[0] : ''}`, { cache: 'no-store' });
       if (answer.status === 404) return end();
       if (answer.status === 401) return follow((renewing = undefined)); // the stream will be refused, too
       if (!answer.ok) return renew();
@@ -1060,6 +1203,7 @@ function livePage() {
     connect();
     follow(true);
   });
+  main?.addEventListener('reached', () => follow());
   connect();
 }
 
