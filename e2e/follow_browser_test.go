@@ -81,22 +81,26 @@ func (p *tab) connected() {
 // has waits until the tab shows an entry with a text.
 func (p *tab) has(text string) {
 	p.t.Helper()
-	p.want(expect.Locator(p.Locator("#entries > article", hasText(text)).Last()).ToBeAttached())
+	p.want(expect.Locator(p.Locator("#entries article", hasText(text)).Last()).ToBeAttached())
 }
 
 // content is what a tab shows of the conversation, but for what is the reader's own and for the words
 // of times.
-func (p *tab) content() string {
+//
+// Parts before that of from are left out: another tab may not have them.
+func (p *tab) content(from any) string {
 	p.t.Helper()
-	return p.eval(`() => {
+	content, err := p.Evaluate(`from => {
 		const main = document.querySelector('#transcript').cloneNode(true);
 		main.querySelectorAll('time').forEach(t => { t.textContent = '' });
 		main.querySelectorAll('[data-unread]').forEach(a => a.removeAttribute('data-unread'));
 		main.querySelectorAll('details').forEach(d => { d.open = false });
 		main.querySelectorAll('#entries button').forEach(b => b.remove());
-		const articles = [...main.querySelector('#entries').children].map(a => a.outerHTML);
+		const articles = [...main.querySelectorAll('#entries article')].filter(a => Number(a.dataset.part) >= from).map(a => a.outerHTML);
 		return [main.dataset.position, main.querySelector('h1').outerHTML, ...articles].join('\n');
-	}`).(string)
+	}`, from)
+	p.want(err)
+	return content.(string)
 }
 
 // same waits until the tab stands where the conversation does, and fails the test if it does not show
@@ -107,9 +111,10 @@ func (l *live) same(p *tab, what string) {
 		l.fresh = open(l.t, l.server, look{})
 		l.fresh.forgive("ERR_")
 	}
-	l.fresh.to(l.run.path())
+	l.fresh.to(l.run.path() + "?all=1")
 	p.want(expect.Locator(p.Locator("#transcript")).ToHaveAttribute("data-position", l.fresh.eval(`() => document.querySelector('#transcript').dataset.position`).(string)))
-	if got, want := p.content(), l.fresh.content(); got != want {
+	from := p.eval(`() => Number(document.querySelector('#entries > section')?.dataset.first ?? 0)`)
+	if got, want := p.content(from), l.fresh.content(from); got != want {
 		l.t.Errorf("%s: the tab shows\n%s\nwant what a fresh page does\n%s", what, differing(got, want), differing(want, got))
 	}
 }
@@ -167,7 +172,7 @@ func (p *tab) scrollUp(by float64) {
 
 // placeOf is where the first entry in sight is.
 const placeOf = `() => {
-	const a = [...document.querySelectorAll('#entries > article')].find(a => a.getBoundingClientRect().bottom > 100);
+	const a = [...document.querySelectorAll('#entries article')].find(a => a.getBoundingClientRect().bottom > 100);
 	return a.id + ' ' + a.getBoundingClientRect().top.toFixed(1);
 }`
 
@@ -204,7 +209,7 @@ func TestFollowEntries(t *testing.T) {
 	if got := p.eval(placeOf); got != at {
 		t.Errorf("a reader who scrolled up is at %v, want %v", got, at)
 	}
-	if n := p.count("#entries > article[data-unread]"); n != 1 || !strings.Contains(p.text("#entries > article[data-unread]"), "Unseen 0") {
+	if n := p.count("#entries article[data-unread]"); n != 1 || !strings.Contains(p.text("#entries article[data-unread]"), "Unseen 0") {
 		t.Errorf("%d entries are marked as where the unread begins, want that of Unseen 0", n)
 	}
 	p.want(p.Locator("#unread").Click())
@@ -248,10 +253,10 @@ func TestFollowRemoved(t *testing.T) {
 	l := goLive(t)
 	p := l.open(look{})
 	p.forgive("404")
-	n := p.count("#entries > article")
+	n := p.count("#entries article")
 	l.run.remove()
 	p.want(expect.Locator(p.Locator("#live")).ToHaveText("Removed"))
-	if got := p.count("#entries > article"); got != n {
+	if got := p.count("#entries article"); got != n {
 		t.Errorf("%d entries, want the %d that there were", got, n)
 	}
 }
@@ -541,7 +546,7 @@ func TestFollowWire(t *testing.T) {
 	// for the next stream too.
 	w.silence()
 	l.run.append(request("Into silence"))
-	arrived := p.Locator("#entries > article", hasText("Into silence"))
+	arrived := p.Locator("#entries article", hasText("Into silence"))
 	for i := 0; ; i++ {
 		p.want(p.Clock().FastForward("00:50"))
 		err := arrived.WaitFor(playwright.LocatorWaitForOptions{State: playwright.WaitForSelectorStateAttached, Timeout: playwright.Float(2000)})
@@ -569,7 +574,7 @@ func TestFollowSleep(t *testing.T) {
 	p.want(p.Clock().Resume())
 	p.has("While it slept")
 	l.same(p, "after sleep")
-	p.want(expect.Locator(p.Locator("#entries > article time").First()).ToHaveText("1 hour ago"))
+	p.want(expect.Locator(p.Locator("#entries article time").First()).ToHaveText("1 hour ago"))
 }
 
 // TestFollowStill: whatever arrives at the end or grows above, nothing that is looked at moves by
@@ -632,12 +637,12 @@ func TestFollowReader(t *testing.T) {
 	p := l.open(look{})
 	p.press("End")
 	p.atEnd()
-	id := p.eval(`() => document.querySelector('#entries > article:last-child').id`).(string)
+	id := p.eval(`() => document.querySelector('#entries section:last-child > article:last-child').id`).(string)
 	p.eval(`() => {
-		const text = document.querySelector('#entries > article:last-child p[dir] , #entries > article:last-child .text p').lastChild;
+		const text = document.querySelector('#entries section:last-child > article:last-child p[dir] , #entries section:last-child > article:last-child .text p').lastChild;
 		getSelection().setBaseAndExtent(text, 4, text, 12);
 		document.querySelectorAll('#entries details').forEach(d => { d.open = true });
-		document.querySelector('#entries > article:last-child .text a').focus({ preventScroll: true });
+		document.querySelector('#entries section:last-child > article:last-child .text a').focus({ preventScroll: true });
 	}`)
 	selected := p.eval(`() => getSelection().toString()`)
 	folds := p.number(`() => document.querySelectorAll('#entries details[open]').length`)
@@ -649,7 +654,7 @@ func TestFollowReader(t *testing.T) {
 	}
 	l.run.append(message("\n\nA paragraph more.\n"))
 	p.has("A paragraph more.")
-	if got := p.eval(`() => document.querySelector('#entries > article:last-child').id`); got != id {
+	if got := p.eval(`() => document.querySelector('#entries section:last-child > article:last-child').id`); got != id {
 		t.Errorf("the last entry = %v, want %s, which grew", got, id)
 	}
 	if got := p.eval(`() => getSelection().toString()`); got != selected {

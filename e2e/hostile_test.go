@@ -173,16 +173,18 @@ const judgeTranscript = `async ([count, plain]) => {
 	const own = ` + ownOf + `, ours = new Set(plain.never);
 	if (own.shape !== plain.shape) say('the page is made of', own.shape);
 	for (const e of own.never) if (!ours.has(e)) say('an element', e);
-	for (const e of entries.children) if (e.tagName !== 'ARTICLE' || !/^e\d+(-\d+)?$/.test(e.id)) say('among the entries', e);
-	for (const e of document.querySelectorAll('article')) if (e.parentNode !== entries) say('an entry elsewhere', e);
+	for (const e of entries.children) if (e.tagName !== 'SECTION' || e.className !== 'stretch' || !/^p\d+$/.test(e.id)) say('among the parts', e);
+	const all = [...entries.children].flatMap(e => [...e.children]);
+	for (const e of all) if (e.tagName !== 'ARTICLE' || !/^e\d+(-\d+)?$/.test(e.id)) say('among the entries', e);
+	for (const e of document.querySelectorAll('article')) if (e.parentNode?.parentNode !== entries) say('an entry elsewhere', e);
 	const seen = [];
 	let model;
-	for (const a of entries.children) {
+	for (const a of all) {
 		const text = a.querySelector('.body')?.textContent.trim() ?? '';
 		if (!/^sentinel \d+$/.test(text)) continue;
 		seen.push(Number(text.slice(9)));
 		const body = a.querySelector('.body');
-		const whole = a.outerHTML.replaceAll(text, 'sentinel').replaceAll(a.id, 'ID').replace(/data-turn="\d+"|turn-\d+|Turn \d+/g, 'TURN');
+		const whole = a.outerHTML.replaceAll(text, 'sentinel').replaceAll(a.id, 'ID').replace(/data-turn="\d+"|data-part="\d+"|at=e\d+|at=ID|turn-\d+|Turn \d+/g, 'TURN');
 		if (whole !== (model ??= whole) || body.children.length !== 1 || body.querySelector('.text').children.length !== 1) say('a sentinel', body);
 	}
 	if (seen.join() !== Array.from({ length: count }, (_, i) => i).join()) say('sentinels', seen.join());
@@ -240,7 +242,7 @@ func TestHostilePages(t *testing.T) {
 	var served []string
 	for _, page := range pages {
 		for _, view := range []string{"user", "model", "raw"} {
-			_, body := s.answer(page.path + "?view=" + view)
+			_, body := s.answer(page.path + "?all=1&view=" + view)
 			served = append(served, body)
 		}
 	}
@@ -250,10 +252,10 @@ func TestHostilePages(t *testing.T) {
 		t.Run(fmt.Sprintf("%s view, policy %v", view, policy), func(t *testing.T) {
 			t.Parallel()
 			p := openHostile(t, s, policy)
-			p.to("/conversations/17829900000?view=" + view)
+			p.to("/conversations/17829900000?all=1&view=" + view)
 			plain := p.eval(ownOf)
 			for _, page := range pages {
-				p.to(page.path + "?view=" + view)
+				p.to(page.path + "?all=1&view=" + view)
 				p.judge(page.path, page.sentinels, plain)
 			}
 		})
@@ -379,7 +381,7 @@ func TestHostileLive(t *testing.T) {
 	tabs := map[string]*tab{"policy": openHostile(t, s, true), "no policy": openHostile(t, s, false)}
 	plain := map[string]any{}
 	for name, p := range tabs {
-		p.to("/conversations/" + id)
+		p.to("/conversations/" + id + "?all=1")
 		p.visible("#live") // the stream is open
 		plain[name] = p.eval(ownOf)
 	}
@@ -391,7 +393,7 @@ func TestHostileLive(t *testing.T) {
 		}
 		title["title"] = all[n].Text // the head is sent too
 		writeConversation(t, dir, id, title, events)
-		last := fmt.Sprintf(`() => document.querySelector('#entries > article:last-child')?.textContent.includes('sentinel %d')`, min(len(all), n+each))
+		last := fmt.Sprintf(`() => document.querySelector('#entries article:last-child')?.textContent.includes('sentinel %d')`, min(len(all), n+each))
 		for name, p := range tabs {
 			if _, err := p.WaitForFunction(last, nil); err != nil {
 				t.Fatalf("%s: what was appended did not come: %v", name, err)

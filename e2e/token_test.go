@@ -53,7 +53,7 @@ func TestToken(t *testing.T) {
 	other := openIn(t, s, p.Context())
 	other.to(played)
 	other.visible("#live")
-	other.want(expect.Locator(other.Locator("#entries > article", hasText("Next step, please"))).ToHaveCount(1))
+	other.want(expect.Locator(other.Locator("#entries article", hasText("Next step, please"))).ToHaveCount(1))
 }
 
 // TestTokenByHand: who has no link, or no scripts, types the token; who has none learns nothing.
