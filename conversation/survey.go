@@ -147,9 +147,18 @@ func SurveyOf(names Names, events []Event) *Survey {
 	return s
 }
 
-// Holds reports whether the survey was made with the right guess of whether the log has any
-// [TurnStart]. If not, it has to be made anew.
-func (s *Survey) Holds() bool { return s.turn.PerRequest == (s.first < 0) || s.n == 0 }
+// Holds reports whether the guess of whether the log has any [TurnStart] may still be right. If not,
+// the survey has to be made anew.
+func (s *Survey) Holds() bool { return !s.turn.PerRequest || s.first < 0 }
+
+// Done reports whether [Survey.Holds] is so of a log that ends here.
+func (s *Survey) Done() bool { return s.turn.PerRequest == (s.first < 0) || s.n == 0 }
+
+// Bytes is the memory that it takes, in bytes, near enough.
+func (s *Survey) Bytes() int64 {
+	n := 48*cap(s.parts) + 20*cap(s.turns) + 48*cap(s.configs) + 4*(cap(s.compactions)+cap(s.annotated)) + 8*cap(s.far) + 32*cap(s.tools) + 16*cap(s.models)
+	return int64(n + 100*len(s.calling) + 1000)
+}
 
 // Clone returns a survey that goes on where s stands. Only one of all that go on from s may be added
 // to.

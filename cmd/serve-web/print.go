@@ -157,11 +157,15 @@ func configError(file string, problems []style.Problem) error {
 
 func printLog(log *conversation.Log, o printOptions, over []byte, stdout, stderr io.Writer) error {
 	view := print.View(o.view)
+	events, err := log.All()
+	if err != nil {
+		return fmt.Errorf("the events of %s: %w", log.Summary.ID, err)
+	}
 	switch o.format {
 	case "json":
-		return print.Events(stdout, log.Summary.ID, view, log.Events)
+		return print.Events(stdout, log.Summary.ID, view, events)
 	case "markdown":
-		return print.Markdown(stdout, print.Document{Title: log.Summary.Title, Events: log.Events, View: view, Names: log.Names})
+		return print.Markdown(stdout, print.Document{Title: log.Summary.Title, Events: events, View: view, Names: log.Names})
 	case "html":
 		return web.Export(stdout, log, cmp.Or(o.view, "user"), time.Now())
 	}
@@ -169,13 +173,13 @@ func printLog(log *conversation.Log, o printOptions, over []byte, stdout, stderr
 		Out: stdout, Err: stderr,
 		Colour: hasColours(stdout), ErrColour: hasColours(stderr),
 		View: view, Base: log.Config, Names: log.Names, Over: over,
-		PerRequest: !conversation.HasTurnStart(log.Events),
+		PerRequest: !conversation.HasTurnStart(events),
 		Now:        time.Now(),
 	})
 	if view == print.Model {
-		p.Project(userview.Model(log.Events))
+		p.Project(userview.Model(events))
 	} else {
-		p.Add(log.Events...)
+		p.Add(events...)
 	}
 	return p.Close()
 }

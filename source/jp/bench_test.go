@@ -121,7 +121,7 @@ func BenchmarkAppend(b *testing.B) {
 			l.SetVerifyAfter(time.Hour)
 			took := func(l *jp.Library) float64 {
 				start := time.Now()
-				if log, err := l.Read(context.Background(), "17000000000"); err != nil || len(log.Events) != len(elements) {
+				if log, err := l.Read(context.Background(), "17000000000"); err != nil || log.Len() != len(elements) {
 					b.Fatal(err)
 				}
 				return float64(time.Since(start))

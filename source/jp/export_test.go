@@ -81,3 +81,16 @@ func (l *Library) Forget() {
 		l.drop(e)
 	}
 }
+
+// Skim is skim.
+func Skim(raw []byte) (conversation.Sketch, bool) { return skim(raw) }
+
+// Decoded is the event of an element.
+func Decoded(raw []byte) conversation.Event { return decode(0, raw) }
+
+// KeptBytes is the memory that the kept logs take, as it is accounted for.
+func (l *Library) KeptBytes() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.bytes
+}

@@ -66,6 +66,9 @@ func TestFollow(t *testing.T) {
 	defer l.Follow(id, f.wake)()
 	see := func() string {
 		log, err := l.Read(context.Background(), id)
+		if err == nil {
+			log, err = whole(log)
+		}
 		if errors.Is(err, conversation.ErrNotFound) {
 			return "gone"
 		}
@@ -382,6 +385,9 @@ func TestFollowStorm(t *testing.T) {
 	}()
 	see := func() string {
 		log, err := l.Read(context.Background(), id)
+		if err == nil {
+			log, err = whole(log)
+		}
 		if err != nil {
 			return err.Error() // on its way to or from the archive
 		}

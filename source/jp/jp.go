@@ -112,8 +112,8 @@ type Work struct {
 	Walks int64
 	// FilesRead is how many files were opened, BytesRead how many bytes came from them.
 	FilesRead, BytesRead int64
-	// Elements is how many elements of logs were decoded.
-	Elements int64
+	// Skimmed is how many elements of logs were looked at, Elements how many were decoded.
+	Skimmed, Elements int64
 	// Verified is how many bytes were compared again after an append had been delivered. They are
 	// no part of BytesRead.
 	Verified int64
@@ -125,9 +125,10 @@ func (l *Library) Work() Work {
 		Walks:     l.work.walks.Load(),
 		FilesRead: l.work.files.Load(),
 		BytesRead: l.work.bytes.Load(),
+		Skimmed:   l.work.skimmed.Load(),
 		Elements:  l.work.elements.Load(),
 		Verified:  l.work.verified.Load(),
 	}
 }
 
-type work struct{ walks, files, bytes, elements, verified atomic.Int64 }
+type work struct{ walks, files, bytes, skimmed, elements, verified atomic.Int64 }

@@ -2,10 +2,12 @@ package jp_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -90,9 +92,39 @@ func list(t *testing.T, l *jp.Library) map[string]conversation.Summary {
 	return out
 }
 
+var wholes sync.Map // of *conversation.Log by *conversation.Log
+
+// readAll reads a log with all events, again if it changed meanwhile.
+func readAll(l *jp.Library, id string) (log *conversation.Log, err error) {
+	for range 6 {
+		if log, err = l.Read(context.Background(), id); err == nil {
+			log, err = whole(log)
+		}
+		if !errors.Is(err, conversation.ErrChanged) {
+			break
+		}
+	}
+	return log, err
+}
+
+// whole returns log with its events at hand; for the same log the same.
+func whole(log *conversation.Log) (*conversation.Log, error) {
+	if w, ok := wholes.Load(log); ok {
+		return w.(*conversation.Log), nil
+	}
+	events, err := log.All()
+	if err != nil {
+		return nil, err
+	}
+	w := *log
+	w.Events, w.Reader, w.Survey = events, nil, nil
+	wholes.Store(log, &w)
+	return &w, nil
+}
+
 func read(t *testing.T, l *jp.Library, id string) *conversation.Log {
 	t.Helper()
-	log, err := l.Read(context.Background(), id)
+	log, err := readAll(l, id)
 	if err != nil {
 		t.Fatalf("Read(%s) = %v", id, err)
 	}

@@ -59,7 +59,7 @@ const (
 )
 
 // cost is the memory that it takes, in bytes, near enough.
-func (k *kept) cost() int64 { return k.stream.cost + int64(cap(k.config)) }
+func (k *kept) cost() int64 { return k.stream.cost() + int64(cap(k.config)) }
 
 // errMoved says that a file went away between looking and opening.
 var errMoved = errors.New("moved while it was read")
@@ -130,10 +130,11 @@ func (l *Library) make(e *entry, k *kept, st state, places []place) (*conversati
 	if k != nil {
 		*n = *k
 	}
-	if err := l.loadStream(e, n, &st, places); err != nil {
+	// The events are counted by who answers, so the names come first.
+	if err := l.loadNames(n, &st); err != nil {
 		return nil, err
 	}
-	if err := l.loadNames(n, &st); err != nil {
+	if err := l.loadStream(e, n, &st, places); err != nil {
 		return nil, err
 	}
 	e.mu.Lock()
@@ -152,7 +153,8 @@ func (l *Library) make(e *entry, k *kept, st state, places []place) (*conversati
 		return k.log, nil // as before, from a copy that is not the one to read first
 	}
 	n.of = st
-	n.log = &conversation.Log{Summary: summary, Names: n.names, Config: n.config, Events: n.stream.events, Hashes: n.stream.hashes}
+	n.log = &conversation.Log{Summary: summary, Names: n.names, Config: n.config, Hashes: n.stream.hashes,
+		Survey: n.stream.survey, Reader: &reader{l, e.id, st.stream.place, n.stream}}
 	if n.stream.problem != "" {
 		n.log.Problem = l.sentence(st.stream.place, eventsName, st.stream.events, n.stream.problem)
 	}
@@ -177,15 +179,14 @@ func (l *Library) sentence(p place, name string, at stamp, end string) string {
 func (l *Library) loadStream(e *entry, n *kept, st *state, places []place) error {
 	f := &st.stream
 	key := fileKey{f.place.root, f.events}
-	if n.stream != nil && n.stream.key == key && !e.doubt.Load() {
+	if n.stream != nil && n.stream.key == key && n.stream.names == n.names && !e.doubt.Load() {
 		return nil
 	}
 	if f.events.kind == denied {
-		n.unread(f, fs.ErrPermission)
-		return nil
+		return n.unread(f, fs.ErrPermission)
 	}
 	if l.disk.problem(f.place, eventsName, f.events) != "" {
-		n.stream = &stream{key: key, problem: "cannot be read"}
+		n.stream = &stream{key: key, names: n.names, survey: conversation.NewSurvey(n.names, true), problem: "cannot be read"}
 		return nil
 	}
 	file, at, err := l.disk.open(f.place, eventsName)
@@ -196,20 +197,18 @@ func (l *Library) loadStream(e *entry, n *kept, st *state, places []place) error
 		if l.takeOther(st, places, err) {
 			return l.loadStream(e, n, st, nil)
 		}
-		n.unread(f, err)
-		return nil
+		return n.unread(f, err)
 	}
 	defer file.Close()
 	f.events, key.at = at, at
 	var s *stream
 	if n.stream != nil && !e.doubt.Load() {
 		// What it fails at, the reading of the whole file meets again, or gets over.
-		s, _ = readOn(file, key, n.stream, l.seed, l.work)
+		s, _ = readOn(file, key, n.names, n.stream, l.work)
 	}
 	if s == nil {
-		if s, err = readWhole(file, key, n.stream, l.seed, l.work); err != nil {
-			n.unread(f, err)
-			return nil
+		if s, err = readWhole(file, key, n.names, l.seed, l.work); err != nil {
+			return n.unread(f, err)
 		}
 	}
 	// JP renames a new file into place; who writes into the old one may have done so meanwhile.
@@ -221,18 +220,16 @@ func (l *Library) loadStream(e *entry, n *kept, st *state, places []place) error
 }
 
 // unread makes of the events what is known of them if their file cannot be read now. It is tried
-// again by whoever asks next.
-func (n *kept) unread(f *files, err error) {
+// again by whoever asks next. Where they could be read before, that is an error: who has them should
+// not take it that there are none any more.
+func (n *kept) unread(f *files, err error) error {
 	f.events = stamp{kind: failed}
-	s := &stream{}
-	why := "cannot be read: " + cause(err).Error()
-	if n.stream != nil && len(n.stream.events) > 0 {
-		*s = *n.stream
-		s.prefix, s.unproven = nil, false // what is wrong now must not be so once it is read on
-		why += "; what is shown was read before"
+	if n.stream != nil && len(n.stream.starts) > 0 {
+		return fmt.Errorf("%w: its events cannot be read now: %w", conversation.ErrUnreadable, cause(err))
 	}
-	s.key, s.problem = fileKey{f.place.root, f.events}, why
-	n.stream = s
+	n.stream = &stream{key: fileKey{f.place.root, f.events}, names: n.names, survey: conversation.NewSurvey(n.names, true),
+		problem: "cannot be read: " + cause(err).Error()}
+	return nil
 }
 
 // takeOther makes st one of the other copy of the events, where that of st cannot be opened. It reports

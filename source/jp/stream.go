@@ -8,27 +8,34 @@ import (
 	"hash/maphash"
 	"io"
 	"os"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"serve-web/conversation"
 )
 
-// stream is the events of one events.json, as it was at one time. It never changes; a longer one
-// made from it shares its memory.
+// stream is what is kept of one events.json, as it was at one time: where its elements lie, and a
+// survey of them, not what they say. It never changes; a longer one made from it shares its memory, so
+// that only one may be made from it.
 type stream struct {
-	key    fileKey
-	events []conversation.Event
+	key fileKey
+	// starts[i] is where element i begins. In JP's layout it ends where the next one begins, but for a
+	// comma and the space between; in another layout at ends[i].
+	starts []int64
+	ends   []int64
 	// hashes[i] is the CRC-32C (Castagnoli) of the first i+1 elements as they lie on disk, each
 	// followed by a line feed. It goes to [conversation.Log.Hashes]: it is the same after a restart,
 	// while the same conversation in another layout has other hashes.
 	hashes []uint32
-	// sums[i] is a hash of the element alone, under the library's seed: nobody can write two elements
-	// that are taken for each other.
-	sums    []uint64
-	first   string // the beginning of the first request
-	problem string // a sentence's end
-	cost    int64  // of keeping it, in bytes, roughly
+	// names are who answers before the first event, as the survey has it.
+	names   conversation.Names
+	survey  *conversation.Survey
+	first   string    // the beginning of the first request
+	last    time.Time // of the last element
+	problem string    // a sentence's end
+	// mend says that an element which is no JSON becomes a broken event at its place.
+	mend bool
 
 	// What follows is set for a file in JP's layout: it may be read on from its end.
 	core   int64         // the file's size up to the end of the last element
@@ -44,187 +51,302 @@ type fileKey struct {
 	at   stamp
 }
 
-// overlap is how much of a file's known end is compared before it is read on from there.
-const overlap = 4 << 10
+const (
+	// overlap is how much of a file's known end is compared before it is read on from there.
+	overlap = 4 << 10
+	// readWindow is how much of a file is looked at at a time. An element can be longer.
+	readWindow = 512 << 10
+	// between is what JP's layout has between two elements.
+	between = int64(len(",\n  "))
+	// validBytes is the size up to which a file is read whole to know that each element is JSON. In a
+	// longer one, that turns out when an element is shown.
+	validBytes = 4 << 20
+)
 
 // scan returns what a list says of the stream.
 func (s *stream) scan() scan {
-	sc := scan{events: len(s.events), first: s.first, hasFirst: true, problem: s.problem}
-	if len(s.events) > 0 {
-		sc.last = s.events[len(s.events)-1].Time
-	}
-	return sc
+	return scan{events: len(s.starts), first: s.first, hasFirst: true, last: s.last, problem: s.problem}
 }
 
-// builder makes a stream. Of before, which may be nil, it takes over every event whose element is
-// the same, so that only what is new is decoded.
+// cost is the memory that it takes, in bytes, near enough.
+func (s *stream) cost() int64 {
+	n := int64(8*cap(s.starts)+8*cap(s.ends)+4*cap(s.hashes)) + int64(len(s.tail)) + 1000
+	if s.survey != nil {
+		n += s.survey.Bytes()
+	}
+	return n
+}
+
+// end is where element i ends.
+func (s *stream) end(i int) int64 {
+	switch {
+	case s.ends != nil:
+		return s.ends[i]
+	case i+1 < len(s.starts):
+		return s.starts[i+1] - between
+	}
+	return s.core
+}
+
+// builder makes a stream.
 type builder struct {
 	stream
-	seed   maphash.Seed
-	work   *work
-	before *stream
-	places map[uint64]int // where before has an element, made when it is needed
-	share  bool           // events keep what was read, which is little but theirs
-	// mend says that an element which is no JSON becomes a broken event at its place; damaged is how
-	// many did.
-	mend    bool
+	work *work
+	// valid asks whether each element is JSON; damaged is how many are not.
+	valid   bool
 	damaged int
 }
 
 // errDamaged says that an element is known to be no JSON.
 var errDamaged = errors.New("an element is not JSON")
 
-// add appends the element raw. The error says that it is not JSON.
-func (b *builder) add(raw []byte) error {
-	i := len(b.events)
-	sum := maphash.Bytes(b.seed, raw)
-	e, known := b.reuse(i, sum)
-	if !known {
-		if !b.share {
-			raw = bytes.Clone(raw)
-		}
-		w, err := wire(raw)
-		if err != nil && !b.mend {
-			return err
-		}
-		if err != nil {
-			w = raw
-		}
-		e = conversation.Decode(i, w)
-		if err != nil {
-			if _, ok := e.Body.(conversation.Unknown); ok {
-				e.Body = conversation.Broken{Problem: "it is not JSON"}
-			}
-			if e.Raw, err = jsontext.AppendQuote(nil, raw); err != nil {
-				e.Raw, _ = jsontext.AppendQuote(nil, bytes.ToValidUTF8(raw, []byte("\uFFFD")))
-			}
-		}
-		b.work.elements.Add(1)
-	}
-	if e.Raw.Kind() == '"' && raw[0] != '"' { // kept as text, because it is no JSON
+// errGuess says that the log has a turn_start after all, or has none.
+var errGuess = errors.New("turns were told apart in the wrong way")
+
+// add takes in the element raw, which begins at a place of the file.
+func (b *builder) add(raw []byte, start int64) error {
+	if b.valid && !jsontext.Value(raw).IsValid(tolerant) {
 		if !b.mend {
 			return errDamaged
 		}
 		b.damaged++
 	}
-	if r, ok := e.Body.(conversation.Request); ok && b.first == "" {
-		b.first = beginning(r.Text)
+	i := len(b.starts)
+	b.work.skimmed.Add(1)
+	s, sure := skim(raw)
+	if !sure {
+		s = conversation.SketchOf(decode(i, raw))
+		b.work.elements.Add(1)
 	}
-	b.events = append(b.events, e)
-	b.sums = append(b.sums, sum)
-	b.hashes = append(b.hashes, chain(b.hashes, raw))
+	s.Size = len(raw)
+	b.survey.Add(s)
+	if !b.survey.Holds() {
+		return errGuess
+	}
+	if s.Kind == conversation.KindRequest && b.first == "" {
+		b.work.elements.Add(1)
+		if r, ok := decode(i, raw).Body.(conversation.Request); ok {
+			b.first = beginning(r.Text)
+		}
+	}
+	if b.last = s.Time; s.Stamp != nil {
+		b.last = time.Time{} // until somebody asks
+	}
+	b.starts = append(b.starts, start)
+	var h uint32
+	if i > 0 {
+		h = b.hashes[i-1]
+	}
+	b.hashes = append(b.hashes, chain(h, raw))
 	return nil
 }
 
-// chain returns the hash of the place after raw.
-func chain(hashes []uint32, raw []byte) uint32 {
-	var h uint32
-	if n := len(hashes); n > 0 {
-		h = hashes[n-1]
+// decode reads the event of an element. One that is no JSON becomes a broken event, which keeps it as
+// text.
+func decode(i int, raw []byte) conversation.Event {
+	w, err := wire(raw)
+	if err == nil {
+		return conversation.Decode(i, w)
 	}
-	table := crc32.MakeTable(crc32.Castagnoli)
-	return crc32.Update(crc32.Update(h, table, raw), table, []byte{'\n'})
+	e := conversation.Decode(i, raw)
+	if _, ok := e.Body.(conversation.Unknown); ok {
+		e.Body = conversation.Broken{Problem: "it is not JSON"}
+	}
+	if e.Raw, err = jsontext.AppendQuote(nil, raw); err != nil {
+		e.Raw, _ = jsontext.AppendQuote(nil, bytes.ToValidUTF8(raw, []byte("\uFFFD")))
+	}
+	return e
 }
 
-func (b *builder) reuse(i int, sum uint64) (conversation.Event, bool) {
-	if b.before == nil {
-		return conversation.Event{}, false
-	}
-	if i < len(b.before.sums) && b.before.sums[i] == sum {
-		return b.before.events[i], true
-	}
-	if b.places == nil {
-		b.places = make(map[uint64]int, len(b.before.sums))
-		for j, s := range b.before.sums {
-			b.places[s] = j
-		}
-	}
-	j, ok := b.places[sum]
-	if !ok {
-		return conversation.Event{}, false
-	}
-	e := b.before.events[j]
-	e.Index = i
-	return e, true
+var castagnoli = crc32.MakeTable(crc32.Castagnoli) // never changed
+
+var lineFeed = []byte{'\n'} // never changed
+
+// chain returns the hash of the place after raw, which follows that of a hash.
+func chain(h uint32, raw []byte) uint32 {
+	return crc32.Update(crc32.Update(h, castagnoli, raw), castagnoli, lineFeed)
 }
 
-func (b *builder) grow(n int) {
-	b.events = make([]conversation.Event, 0, n)
-	b.hashes = make([]uint32, 0, n)
-	b.sums = make([]uint64, 0, n)
+// readWhole reads the file from its beginning. Whether a log has a turn_start shows in its beginning; a
+// second reading is for one of which that was not so.
+func readWhole(f *os.File, key fileKey, names conversation.Names, seed maphash.Seed, work *work) (*stream, error) {
+	guess := func(head []byte) bool { return bytes.Contains(head, []byte(`"turn_start"`)) }
+	s, err := readOnce(f, key, names, guess, seed, work)
+	if err == errGuess {
+		s, err = readOnce(f, key, names, func(head []byte) bool { return !guess(head) }, seed, work)
+	}
+	return s, err
 }
 
-// finish sets what reading on needs, for a file in JP's layout whose last element ends at core.
-func (b *builder) finish(data []byte, core int) {
-	b.core = int64(core)
-	b.tail = bytes.Clone(data[max(0, core-overlap):core])
-	b.prefix = new(maphash.Hash)
-	b.prefix.SetSeed(b.seed)
-	b.prefix.Write(data[:core])
-}
-
-// readWhole reads the file from its beginning.
-func readWhole(f *os.File, key fileKey, before *stream, seed maphash.Seed, work *work) (*stream, error) {
+func readOnce(f *os.File, key fileKey, names conversation.Names, turnStarts func(head []byte) bool, seed maphash.Seed, work *work) (*stream, error) {
+	fresh := func() *builder {
+		return &builder{stream: stream{key: key, names: names, survey: conversation.NewSurvey(names, true)}, work: work}
+	}
+	b := fresh()
+	b.valid = key.at.size <= validBytes
+	err := b.pretty(f, turnStarts, seed)
+	if err == nil && !b.survey.Done() {
+		err = errGuess
+	}
+	if err == nil {
+		b.starts, b.hashes = fit(b.starts), fit(b.hashes)
+		s := b.stream
+		return &s, nil
+	}
+	if !errors.Is(err, errLayout) && !errors.Is(err, errDamaged) {
+		return nil, err
+	}
+	// Not in JP's layout, or not JSON: the tokenizer says where.
 	data, err := readAll(f, key.at.size, work)
 	if err != nil {
 		return nil, err
 	}
 	marked, err := blankMark(data)
 	if err != nil {
-		return &stream{key: key, problem: err.Error()}, nil
+		return &stream{key: key, names: names, survey: conversation.NewSurvey(names, true), problem: err.Error()}, nil
 	}
-	b := &builder{seed: seed, work: work, before: before, share: before == nil}
-	spans, err := pretty(data)
-	if err == nil {
-		b.grow(len(spans) + len(spans)/8 + 8)
-		for _, s := range spans {
-			if err = b.add(data[s.start:s.end:s.end]); err != nil {
-				break
-			}
-		}
-		if err == nil {
-			b.finish(data, spans[len(spans)-1].end)
-		}
-	}
-	if err != nil { // not in JP's layout, or not JSON: the tokenizer says where
-		whole, err := tokens(data)
-		b = &builder{seed: seed, work: work, before: before, share: before == nil}
-		if err != nil && len(spans) > len(whole) {
-			// The layout tells where each element ends, whatever is in it: one that is damaged does
-			// not hide those behind it (C-10).
-			b.mend = true
+	b = fresh()
+	b.survey = conversation.NewSurvey(names, turnStarts(data[:min(len(data), readWindow)]))
+	whole, err := tokens(data)
+	if err != nil {
+		// The layout tells where each element ends, whatever is in it: one that is damaged does not
+		// hide those behind it (C-10).
+		if spans, layout := pretty(data); layout == nil && len(spans) > len(whole) {
+			b.mend, b.valid = true, true
 			whole = spans
-			b.finish(data, spans[len(spans)-1].end)
+			b.close(data, seed)
 		}
-		b.grow(len(whole))
-		for _, s := range whole {
-			if err := b.add(data[s.start:s.end:s.end]); err != nil {
-				return nil, fmt.Errorf("an element cannot be decoded: %w", err)
-			}
+	}
+	for _, s := range whole {
+		if err := b.add(data[s.start:s.end:s.end], int64(s.start)); err != nil {
+			return nil, err
 		}
-		switch {
-		case b.damaged == 1:
-			b.problem = "has 1 element that is not JSON or is nested too deeply, which is marked at its place"
-		case b.damaged > 1:
-			b.problem = fmt.Sprintf("has %d elements that are not JSON or are nested too deeply, which are marked at their places", b.damaged)
-		case err != nil:
-			b.problem = err.Error()
-		}
+		b.ends = append(b.ends, int64(s.end))
+		b.setLast(data[s.start:s.end])
+	}
+	if !b.survey.Done() {
+		return nil, errGuess
+	}
+	switch {
+	case b.damaged == 1:
+		b.problem = "has 1 element that is not JSON or is nested too deeply, which is marked at its place"
+	case b.damaged > 1:
+		b.problem = fmt.Sprintf("has %d elements that are not JSON or are nested too deeply, which are marked at their places", b.damaged)
+	case err != nil:
+		b.problem = err.Error()
 	}
 	if marked {
 		b.problem = andProblem(markSkipped, b.problem)
 	}
-	b.key = key
-	b.count(0)
 	s := b.stream
 	return &s, nil
 }
 
-// count adds what keeping the events from a place on costs: their JSON, about as much again of
-// decoded text, and the values themselves.
-func (b *builder) count(from int) {
-	for _, e := range b.events[from:] {
-		b.cost += int64(2*len(e.Raw)) + 200
+// fit returns s with room for a few more, and not for many.
+func fit[T any](s []T) []T {
+	room := len(s) + len(s)/16 + 64
+	if cap(s) <= room {
+		return s
+	}
+	return append(make([]T, 0, room), s...)
+}
+
+// close sets what reading on needs, for a file in JP's layout that is at hand.
+func (b *builder) close(data []byte, seed maphash.Seed) {
+	end := bytes.TrimSuffix(bytes.TrimSuffix(data, lineFeed), []byte(prettyClose))
+	b.core = int64(len(end))
+	b.tail = bytes.Clone(end[max(0, len(end)-overlap):])
+	b.prefix = new(maphash.Hash)
+	b.prefix.SetSeed(seed)
+	b.prefix.Write(end)
+}
+
+// pretty takes in the elements of a file in JP's layout, window by window.
+func (b *builder) pretty(f *os.File, turnStarts func(head []byte) bool, seed maphash.Seed) error {
+	size := b.key.at.size
+	buf := make([]byte, 0, min(size+1, 2*readWindow))
+	var h maphash.Hash
+	h.SetSeed(seed)
+	hashed := 0 // of buf
+	at := int64(0)
+	element := -1 // where the one begins that is open, in buf
+	looked := 0   // up to where its end was looked for
+	next := []byte(prettyElement)
+	open := []byte(prettyOpen + prettyElement)
+	b.starts = make([]int64, 0, size/800+16)
+	b.hashes = make([]uint32, 0, size/800+16)
+	for ended := false; !ended; {
+		if cap(buf)-len(buf) < readWindow/2 {
+			keep := 0
+			if element > 0 {
+				keep = element
+			}
+			h.Write(buf[hashed:keep])
+			rest := buf[keep:]
+			if cap(buf)-len(rest) < readWindow {
+				grown := make([]byte, len(rest), 2*cap(buf)+readWindow)
+				copy(grown, rest)
+				buf = grown
+			} else {
+				copy(buf, rest)
+				buf = buf[:len(rest)]
+			}
+			hashed = max(hashed-keep, 0)
+			at, element, looked = at+int64(keep), element-keep, looked-keep
+		}
+		n, err := f.ReadAt(buf[len(buf):cap(buf)], at+int64(len(buf)))
+		b.work.bytes.Add(int64(n))
+		buf = buf[:len(buf)+n]
+		if err != nil && err != io.EOF {
+			return err
+		}
+		ended = err == io.EOF || n == 0
+		if element < 0 {
+			if len(buf) < len(open) || !bytes.HasPrefix(buf, open) {
+				return errLayout
+			}
+			element = len(open) - 1
+			looked = element
+			b.survey = conversation.NewSurvey(b.names, turnStarts(buf[:min(len(buf), readWindow)]))
+		}
+		for {
+			i := bytes.Index(buf[looked:], next)
+			if i < 0 {
+				looked = max(looked, len(buf)-len(next))
+				break
+			}
+			end := looked + i
+			if end == 0 || buf[end-1] != ',' || !closes(buf[element:end-1]) {
+				return errLayout
+			}
+			if err := b.add(buf[element:end-1:end-1], at+int64(element)); err != nil {
+				return err
+			}
+			element = end + len(next) - 1
+			looked = element
+		}
+	}
+	end := bytes.TrimSuffix(buf[max(element, 0):], lineFeed)
+	end, closed := bytes.CutSuffix(end, []byte(prettyClose))
+	if element < 0 || !closed || !closes(end) {
+		return errLayout
+	}
+	if err := b.add(end[:len(end):len(end)], at+int64(element)); err != nil {
+		return err
+	}
+	core := element + len(end)
+	h.Write(buf[hashed:core])
+	b.core = at + int64(core)
+	b.prefix = &h
+	b.tail = bytes.Clone(buf[max(0, core-overlap):core])
+	b.setLast(end)
+	return nil
+}
+
+// setLast reads the time of the last element.
+func (b *builder) setLast(raw []byte) {
+	if s, sure := skim(raw); sure && s.Stamp != nil {
+		b.last, _ = conversation.ParseTime(string(s.Stamp))
 	}
 }
 
@@ -233,8 +355,8 @@ var errNotAppended = errors.New("not only appended to")
 
 // readOn reads what was appended to the file that s was made of, and compares no more of the rest
 // than its last 4 KB: the stream it returns is unproven.
-func readOn(f *os.File, key fileKey, s *stream, seed maphash.Seed, work *work) (*stream, error) {
-	if s.prefix == nil || key.root != s.key.root || key.at.size <= s.key.at.size {
+func readOn(f *os.File, key fileKey, names conversation.Names, s *stream, work *work) (*stream, error) {
+	if s.prefix == nil || s.mend || s.ends != nil || names != s.names || key.root != s.key.root || key.at.size <= s.key.at.size {
 		return nil, errNotAppended
 	}
 	from := s.core - int64(len(s.tail))
@@ -252,11 +374,14 @@ func readOn(f *os.File, key fileKey, s *stream, seed maphash.Seed, work *work) (
 	if err != nil {
 		return nil, errNotAppended
 	}
-	b := &builder{stream: *s, seed: seed, work: work}
+	b := &builder{stream: *s, work: work, valid: true}
+	b.survey = s.survey.Clone()
 	for _, sp := range spans {
-		if err := b.add(data[sp.start:sp.end:sp.end]); err != nil {
+		raw := data[sp.start:sp.end:sp.end]
+		if err := b.add(raw, from+int64(sp.start)); err != nil {
 			return nil, errNotAppended
 		}
+		b.setLast(raw)
 	}
 	core := spans[len(spans)-1].end
 	b.core = from + int64(core)
@@ -268,7 +393,6 @@ func readOn(f *os.File, key fileKey, s *stream, seed maphash.Seed, work *work) (
 	b.prefix = h.(*maphash.Hash)
 	b.prefix.Write(data[len(s.tail):core])
 	b.key, b.unproven = key, true
-	b.count(len(s.events))
 	out := b.stream
 	return &out, nil
 }
@@ -285,10 +409,65 @@ func (s *stream) proves(f *os.File, seed maphash.Seed, work *work) (bool, error)
 
 func readAll(f *os.File, size int64, work *work) ([]byte, error) {
 	data := make([]byte, size)
-	n, err := io.ReadFull(f, data)
+	n, err := f.ReadAt(data, 0)
 	work.bytes.Add(int64(n))
-	if err == io.EOF || err == io.ErrUnexpectedEOF { // it shrank
+	if err == io.EOF { // it shrank
 		err = nil
 	}
 	return data[:n], err
+}
+
+// reader reads the events of one log. It is a [conversation.Reader].
+type reader struct {
+	library *Library
+	id      string
+	place   place
+	stream  *stream
+}
+
+// changed says that the file is another one. If the library took it for the same with more at its end,
+// it is read whole now.
+func (r *reader) changed() error {
+	e := r.library.entry(r.id)
+	if k := e.kept.Load(); k != nil && k.stream == r.stream {
+		e.doubt.Store(true)
+	}
+	return conversation.ErrChanged
+}
+
+// ReadEvents returns events as they were when the log was read. The file may have become another one
+// since: what is read counts only if its hashes are those of the log.
+func (r *reader) ReadEvents(from, to int) ([]conversation.Event, error) {
+	s := r.stream
+	f, _, err := r.library.disk.open(r.place, eventsName)
+	if isMoved(err) {
+		r.library.disk.distrust()
+		return nil, r.changed()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", conversation.ErrUnreadable, cause(err))
+	}
+	defer f.Close()
+	start := s.starts[from]
+	data := make([]byte, s.end(to-1)-start)
+	n, err := f.ReadAt(data, start)
+	r.library.work.bytes.Add(int64(n))
+	if err != nil {
+		return nil, r.changed()
+	}
+	var h uint32
+	if from > 0 {
+		h = s.hashes[from-1]
+	}
+	events := make([]conversation.Event, 0, to-from)
+	for i := from; i < to; i++ {
+		raw := data[s.starts[i]-start : s.end(i)-start]
+		raw = raw[:len(raw):len(raw)]
+		if h = chain(h, raw); h != s.hashes[i] {
+			return nil, r.changed()
+		}
+		events = append(events, decode(i, raw))
+		r.library.work.elements.Add(1)
+	}
+	return events, nil
 }

@@ -283,6 +283,10 @@ func (h *Host) readEvents(ctx context.Context, q request) []byte {
 		return refuse(q, "invalid conversation ID: "+*q.Conversation)
 	}
 	log, err := h.log(ctx, id)
+	var all []conversation.Event
+	if err == nil {
+		all, err = log.All()
+	}
 	switch {
 	case errors.Is(err, conversation.ErrNotFound):
 		return refuse(q, "conversation not found: "+*q.Conversation)
@@ -290,7 +294,7 @@ func (h *Host) readEvents(ctx context.Context, q request) []byte {
 		return refuse(q, "failed to load events: "+err.Error())
 	}
 	data := jsontext.Value{'['}
-	for i, item := range view(log.Events).Items {
+	for i, item := range view(all).Items {
 		if i > 0 {
 			data = append(data, ',')
 		}
