@@ -12,8 +12,6 @@ import (
 // Sketch is what a [Survey] takes in of an event.
 type Sketch struct {
 	Kind Kind
-	// Size is about the number of bytes of the event's JSON.
-	Size int
 	// ID is that of a call or a response; Name is the tool of a call.
 	ID, Name string
 	// Failed says that a response is an error, Shown that some of it is for the user, and Annotated
@@ -29,7 +27,7 @@ type Sketch struct {
 
 // SketchOf returns the sketch of an event.
 func SketchOf(e Event) Sketch {
-	s := Sketch{Kind: KindOf(e.Body), Size: len(e.Raw), Time: e.Time}
+	s := Sketch{Kind: KindOf(e.Body), Time: e.Time}
 	switch b := e.Body.(type) {
 	case ToolCall:
 		s.ID, s.Name = b.ID, b.Name
@@ -72,7 +70,6 @@ type Survey struct {
 	// calling are the tools of the calls that wait, by the index of the call's event.
 	calling map[int]int
 	part    Part
-	size    int // of the open part, in bytes
 	// first is the first turn_start, second the first event of a second turn as long as each request
 	// opens one; -1 where there is none.
 	first, second int
@@ -120,14 +117,13 @@ type namesFrom struct {
 
 type farPair struct{ response, call uint32 }
 
-// A part ends before the turn that begins after so much of it, or, in a long turn, where nothing is
-// going on. They are sized for what a browser lays out at once: about a hundred entries.
-const (
-	partBytes  = 16 << 10
-	partEvents = 50
-	// mostTools is how many tools are told apart.
-	mostTools = 1000
-)
+// partEvents is how many events make a part: it ends before the next turn, or, in a turn that is twice
+// as long, where nothing is going on. It must not depend on how an event is written down: who reads the
+// same log from elsewhere is to get the same parts.
+const partEvents = 24
+
+// mostTools is how many tools are told apart.
+const mostTools = 1000
 
 // NewSurvey returns the survey of a log of no events. names are those before the first; turnStarts
 // says whether the log has any [TurnStart]: see [Survey.Holds].
@@ -184,10 +180,12 @@ func (s *Survey) Add(e Sketch) {
 	if i == 0 || s.ends(e.Kind, opens, begins) {
 		s.part = Part{First: i, Turns: before, Waiting: len(s.calling) > 0 && !opens}
 		s.parts = append(s.parts, s.part)
-		s.size, s.passages = 0, Passages{}
+		s.passages = Passages{}
 	}
 	s.passages.Next(e.Kind, i)
-	s.size += e.Size
+	if !s.turn.Begun() {
+		s.last.First = uint32(i)
+	}
 	turn := s.turn.Pass(e.Kind)
 	if opens {
 		s.turns = append(s.turns, s.last)
@@ -223,7 +221,7 @@ func plausible(stamp []byte) bool {
 // ends reports whether the open part ends before an event of a kind.
 func (s *Survey) ends(kind Kind, opens, begins bool) bool {
 	n := s.n - 1 - s.part.First
-	full := func(times int) bool { return n > 0 && (s.size >= times*partBytes || n >= times*partEvents) }
+	full := func(times int) bool { return n >= times*partEvents }
 	switch kind {
 	case KindConfigDelta, KindCompaction, KindUnknown, KindBroken, KindBrokenAside:
 		begins = !s.passages.Open() // else the passage may go on behind it

@@ -30,6 +30,9 @@ func (t *Turns) Pass(kind Kind) int {
 // Turn is the turn that is open, 0 before the first.
 func (t *Turns) Turn() int { return t.index }
 
+// Begun reports whether the turn that is open has an event.
+func (t *Turns) Begun() bool { return t.filled }
+
 // Opens reports whether an event of a kind would open another turn than the one that is open.
 func (t *Turns) Opens(kind Kind) bool {
 	return t.filled && (kind == KindTurnStart || kind == KindRequest && t.PerRequest)

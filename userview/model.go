@@ -222,7 +222,8 @@ func (p *Projection) runEnd(turn int) int {
 }
 
 // Next returns what the model gets of e, the summary before it included. call is the call that e, a
-// response, answers; nil if it passed before, or there is none.
+// response, answers; nil if it passed before, or there is
+// none.
 func (p *Projector) Next(e conversation.Event, mark Mark, call *conversation.ToolCall) []ModelItem {
 	name := p.toolOf(e, mark.Turn, call)
 	if _, ok := e.Body.(conversation.Broken); ok {
@@ -291,11 +292,11 @@ func (p *Projector) toolOf(e conversation.Event, turn int, answered *conversatio
 	if c, ok := e.Body.(conversation.ToolCall); ok {
 		p.names[e.Index] = c.Name
 	}
-	if call, ok := p.calls.Next(e, turn); ok {
-		return p.names[call]
-	}
 	if answered != nil {
 		return answered.Name
+	}
+	if call, ok := p.calls.Next(e, turn); ok {
+		return p.names[call]
 	}
 	return "unknown"
 }

@@ -298,4 +298,3 @@ func TestPartLinks(t *testing.T) {
 		t.Error("an entry behind the end does not lead to the end")
 	}
 }
-

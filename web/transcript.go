@@ -155,7 +155,8 @@ type folding struct {
 	calls  conversation.Calls
 	log    *window // as long as the log is at hand
 	survey *conversation.Survey
-	part   int // of the last event
+	first  int // the index of the first event
+	part   int // that of the last event
 	names  conversation.Names
 	turns  int
 	// running are the indexes of the calls of the turn that nothing has become of.
@@ -198,7 +199,7 @@ func (w *window) load(from, to int) []conversation.Event {
 
 func newFolding(seed maphash.Seed, log *window, survey *conversation.Survey, v view, part conversation.Part) folding {
 	f := folding{seed: seed, view: v, marker: userview.MarkerAt(part.Turns), log: log, survey: survey,
-		part: survey.PartAt(part.First), names: survey.NamesAt(part.First), work: new(work)}
+		first: part.First, part: survey.PartAt(part.First), names: survey.NamesAt(part.First), work: new(work)}
 	if part.First > 0 {
 		f.turns = part.Turns.Turn() + 1
 	}
@@ -293,9 +294,9 @@ func (f *folding) pass(e conversation.Event, pieces []piece) piece {
 	case conversation.InquiryResponse:
 		p.asked = f.askedBy(b, e.Index)
 	}
-	at, ok := f.calls.Next(e, mark.Turn)
-	if _, response := e.Body.(conversation.ToolResponse); response && !ok {
-		at, ok = f.survey.CallOf(e.Index)
+	at, ok := f.survey.CallOf(e.Index)
+	if !ok || at >= f.first {
+		at, ok = f.calls.Next(e, mark.Turn)
 	}
 	if ok {
 		if c, ok := f.log.event(at).Body.(conversation.ToolCall); ok {

@@ -1,9 +1,9 @@
 package web
 
 import (
-	"hash/maphash"
 	"bytes"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"math/rand/v2"
 	"strings"

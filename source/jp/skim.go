@@ -16,7 +16,6 @@ func skim(raw []byte) (s conversation.Sketch, sure bool) {
 	if len(raw) < len(memberLine) || raw[0] != '{' || !bytes.HasPrefix(raw[1:], memberLine) {
 		return s, false
 	}
-	s.Size = len(raw)
 	var kind, id, name, content, message, reasoning []byte
 	var data, failed bool
 	for at := 1 + len(memberLine); at > 0; {

@@ -118,7 +118,6 @@ func (b *builder) add(raw []byte, start int64) error {
 		s = conversation.SketchOf(decode(i, raw))
 		b.work.elements.Add(1)
 	}
-	s.Size = len(raw)
 	b.survey.Add(s)
 	if !b.survey.Holds() {
 		return errGuess

@@ -48,12 +48,16 @@ func (l told) Read(ctx context.Context, id string) (*conversation.Log, error) {
 		return nil, err
 	}
 	out := *log
+	if out.Events, err = log.All(); err != nil {
+		return nil, err
+	}
+	out.Reader, out.Survey = nil, nil // it counts who answers before the first event
 	out.Summary = carried(log.Summary)
 	out.Summary.FirstRequest, out.Summary.LastEvent = log.Summary.FirstRequest, log.Summary.LastEvent
 	if log.Summary.Archived {
 		// Not listed, so that nothing is known of it but its events.
 		out.Summary = conversation.Summary{ID: id, Events: log.Summary.Events, LastEvent: log.Summary.LastEvent}
-		for _, e := range log.Events {
+		for _, e := range out.Events {
 			if r, ok := e.Body.(conversation.Request); ok {
 				out.Summary.FirstRequest = r.Text
 				break
@@ -70,7 +74,7 @@ var (
 	position  = regexp.MustCompile(`data-position="(\d+)-[0-9a-f]{8}(?:-[0-9a-z]+)?"`)
 	freshness = regexp.MustCompile(`<span>(as of [^<]*, or before|up to 30 seconds behind)</span> ?`)
 	// Code is shown plain until its colours are there.
-	colours = regexp.MustCompile(`<span class="[a-z0-9]{1,4}">|</span>`)
+	colours = regexp.MustCompile(`<span class="[a-z0-9]{1,4}">|</span>| data-pending`)
 )
 
 func page(t *testing.T, s *web.Server, target string) (int, string) {
