@@ -393,7 +393,7 @@ func TestHostileLive(t *testing.T) {
 		}
 		title["title"] = all[n].Text // the head is sent too
 		writeConversation(t, dir, id, title, events)
-		last := fmt.Sprintf(`() => document.querySelector('#entries article:last-child')?.textContent.includes('sentinel %d')`, min(len(all), n+each))
+		last := fmt.Sprintf(`() => document.querySelector('#entries section:last-child > article:last-child')?.textContent.includes('sentinel %d')`, min(len(all), n+each))
 		for name, p := range tabs {
 			if _, err := p.WaitForFunction(last, nil); err != nil {
 				t.Fatalf("%s: what was appended did not come: %v", name, err)

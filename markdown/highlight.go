@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -15,18 +14,13 @@ import (
 )
 
 // Colouring code is by far the dearest step of a page, some grammars take seconds for a few
-// kilobytes made for them, and none can be stopped from outside. So code has caps; a page waits for
-// a few small blocks and a few milliseconds, never more; everything else is coloured behind it, one
-// block at a time, and kept.
+// kilobytes made for them, and none can be stopped from outside. So code has caps, and nobody waits for
+// colours: code is shown plain, coloured behind that, one block at a time, and kept.
 const (
 	maxCode  = 32 << 10 // bytes of a block
 	maxLines = 1000
 	maxLine  = 2000 // bytes
 	maxInfo  = 32   // bytes of a language's name
-
-	inlineBlock = 4 << 10 // a page waits for blocks up to this
-	inlineBytes = 16 << 10
-	inlineTime  = 20 * time.Millisecond
 
 	cacheBytes = 16 << 20
 	queueBytes = 8 << 20
@@ -49,17 +43,14 @@ type highlighter struct {
 	queued  int // bytes
 	working bool
 	closed  bool
-	waits   atomic.Int32 // pages that are being waited for
-	inlined atomic.Int64
 }
 
 type cacheKey [sha256.Size]byte
 
 type job struct {
-	key        cacheKey
-	lexer      chroma.Lexer
-	text       string
-	background bool
+	key   cacheKey
+	lexer chroma.Lexer
+	text  string
 }
 
 // coloured is finished markup; nil if the block stays plain.
@@ -72,14 +63,6 @@ type colours struct {
 	html     []byte
 	elements int
 }
-
-// allowance is what one call may still wait for.
-type allowance struct {
-	bytes int
-	time  time.Duration
-}
-
-func newAllowance() allowance { return allowance{inlineBytes, inlineTime} }
 
 func newHighlighter(off bool) *highlighter {
 	h := &highlighter{
@@ -124,7 +107,7 @@ func (h *highlighter) knows(word string) bool {
 
 // colours returns finished markup for a text, or none if it is to be shown plain; wait says that
 // there will be some later.
-func (h *highlighter) colours(text, language string, allow *allowance) (made colours, wait bool) {
+func (h *highlighter) colours(text, language string) (made colours, wait bool) {
 	if h.off || text == "" || len(text) > maxCode || strings.Count(text, "\n") > maxLines || longLine(text) {
 		return made, false
 	}
@@ -133,7 +116,6 @@ func (h *highlighter) colours(text, language string, allow *allowance) (made col
 		return made, false
 	}
 	key := cacheKey(sha256.Sum256([]byte(lexer.Config().Name + "\x00" + text)))
-	inline := len(text) <= inlineBlock && len(text) <= allow.bytes && allow.time > 0
 
 	h.mu.Lock()
 	if e := h.kept[key]; e != nil {
@@ -141,38 +123,12 @@ func (h *highlighter) colours(text, language string, allow *allowance) (made col
 		h.mu.Unlock()
 		return e.Value.(coloured).colours, false
 	}
+	defer h.mu.Unlock()
 	if h.busy[key] || h.closed {
-		h.mu.Unlock()
 		return made, !h.closed
 	}
-	j := job{key: key, lexer: lexer, text: text}
-	if !inline || h.waits.Load() >= 2 {
-		j.background = true
-		h.enqueue(j)
-		h.mu.Unlock()
-		return made, true
-	}
-	h.busy[key] = true
-	h.waits.Add(1)
-	h.mu.Unlock()
-
-	h.inlined.Add(int64(len(text)))
-	allow.bytes -= len(text)
-	start := time.Now()
-	done := make(chan colours, 1)
-	go func() {
-		defer h.waits.Add(-1)
-		done <- h.work(j)
-	}()
-	timer := time.NewTimer(allow.time)
-	defer timer.Stop()
-	select {
-	case made = <-done:
-	case <-timer.C:
-		wait = true
-	}
-	allow.time -= time.Since(start)
-	return made, wait
+	h.enqueue(job{key: key, lexer: lexer, text: text})
+	return made, true
 }
 
 func longLine(s string) bool {
@@ -313,6 +269,3 @@ func (h *highlighter) Close() {
 	}
 	h.queue, h.queued = nil, 0
 }
-
-// InlineBytes returns how many bytes of code were coloured while a call waited.
-func (h *highlighter) InlineBytes() int64 { return h.inlined.Load() }

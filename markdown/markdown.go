@@ -121,7 +121,7 @@ func (r *Renderer) build(w *builder, src, idPrefix string, aim func(string) targ
 	}()
 	source := []byte(src)
 	doc := r.parse(source, &meter{})
-	p := &pass{w: w, r: r, aim: aim, source: source, prefix: safePrefix(idPrefix), unused: unusedDefinitions(doc), allow: newAllowance()}
+	p := &pass{w: w, r: r, aim: aim, source: source, prefix: safePrefix(idPrefix), unused: unusedDefinitions(doc)}
 	p.blocks(doc)
 	return p.wait, ""
 }
@@ -180,8 +180,7 @@ func (r *Renderer) pre(attrs string, content func(*builder)) Output {
 func (r *Renderer) Code(src, info string) Output {
 	src, cut := clip(src)
 	w := &builder{max: maxHTML}
-	allow := newAllowance()
-	wait := r.fence(w, normal(src), normal(info), &allow)
+	wait := r.fence(w, normal(src), normal(info))
 	html, ok := r.seal(w.b)
 	if !ok {
 		return r.limited(src, broken)
@@ -191,17 +190,17 @@ func (r *Renderer) Code(src, info string) Output {
 
 // fence writes a block of code. The information of a fence is shown unless it is only the name of a
 // language that is known, so that nothing can be written there for other readers.
-func (r *Renderer) fence(w *builder, text, info string, allow *allowance) (wait bool) {
+func (r *Renderer) fence(w *builder, text, info string) (wait bool) {
 	language, rest, _ := strings.Cut(strings.TrimSpace(info), " ")
 	if strings.TrimSpace(rest) != "" || language != "" && !r.knows(language) {
 		w.element("div", ` class="md-info"`+autoDir, info)
 		w.newline()
 	}
-	return r.codeBlock(w, text, language, allow)
+	return r.codeBlock(w, text, language)
 }
 
 // codeBlock writes a block of code and reports whether colours are still being made for it.
-func (r *Renderer) codeBlock(w *builder, text, language string, allow *allowance) (wait bool) {
+func (r *Renderer) codeBlock(w *builder, text, language string) (wait bool) {
 	class := ""
 	if named(language) {
 		class = ` class="language-` + language + `"`
@@ -210,7 +209,7 @@ func (r *Renderer) codeBlock(w *builder, text, language string, allow *allowance
 	w.start("code", class)
 	var made colours
 	if !w.full {
-		made, wait = r.colours(text, language, allow)
+		made, wait = r.colours(text, language)
 	}
 	if made.html == nil || !w.built(made.html, made.elements) {
 		w.text(text)

@@ -28,7 +28,6 @@ type pass struct {
 	inline int   // depth of inline markup
 	levels []int // the written levels of the headings that the next one may stand below
 	unused map[ast.Node]bool
-	allow  allowance
 	wait   bool // a block of code has no colours yet
 }
 
@@ -229,7 +228,7 @@ func (p *pass) table(n *east.Table) {
 
 // code writes a block of code.
 func (p *pass) code(text, info string) {
-	if p.r.fence(p.w, text, info, &p.allow) {
+	if p.r.fence(p.w, text, info) {
 		p.wait = true
 	}
 }

@@ -435,7 +435,7 @@ function newTranscript(main, entries, announce) {
     s.scrollTo({ top: s.scrollHeight, behavior: 'instant' });
     last = measure();
     cancelAnimationFrame(settling);
-    if (tries && entries.children.length > 5) settling = requestAnimationFrame(() => following && !held && measure().rest > 1 && toEnd(tries - 1));
+    if (tries && entries.className) settling = requestAnimationFrame(() => following && !held && measure().rest > 1 && toEnd(tries - 1));
   }
 
   // The place of the first thing in view, however far into an entry it is, or of the first entry of
@@ -598,7 +598,7 @@ function newTranscript(main, entries, announce) {
     const earlier = document.getElementById('earlier'), later = document.getElementById('later');
     if (earlier && top < 2 * view && (gesture || top > 0)) fetchMore(earlier, true);
     else if (later && rest < 2 * view) fetchMore(later, false);
-    else if (entries.children.length > most && top > 10 * view) prune();
+    else if (!entries.className && entries.children.length > most && top > 10 * view) prune();
   }
   function prune() {
     let cut = 0;

@@ -44,7 +44,7 @@ const batchBytes = 32 << 10
 
 const (
 	// colourWait is how long a stream waits for colours before it looks for them again.
-	colourWait = 500 * time.Millisecond
+	colourWait = 100 * time.Millisecond
 	// failedWait is how long what could not be read is left alone, if nobody tells of a change.
 	failedWait = 5 * time.Second
 )

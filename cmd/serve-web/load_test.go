@@ -48,7 +48,7 @@ func TestLoad(t *testing.T) {
 	write()
 	s := serveHere(t, "--port", "0", dir)
 	addr := strings.TrimPrefix(s.url, "http://")
-	page := "/conversations/17829000000"
+	page := "/conversations/17829000000?all=1"
 
 	// A client of its own for each measurement: one kept connection, as a browser has.
 	usual := func() time.Duration {
