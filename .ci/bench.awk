@@ -35,6 +35,17 @@ BEGIN {
 	goal["source/jp List unchanged/walk"] = "<= 1.5"
 	goal["serve-web ListPage over-stat"] = "<= 4"
 	goal["userview Model x-for-10x"] = "<= 12.5"
+	# Issue 7: the first page does not depend on the length.
+	goal["serve-web FirstPage/560B ttfb_56MB_x_0.56MB"] = "<= 1.3"
+	goal["serve-web FirstPage/3.5KB ttfb_56MB_x_0.56MB"] = "<= 1.3"
+	goal["serve-web FirstPage/560B page_x_fixed"] = "<= 2.5"
+	goal["serve-web FirstPage/3.5KB page_x_fixed"] = "<= 2.5"
+	goal["serve-web FirstPage/560B whole_x_cold"] = ">= 50"
+	goal["serve-web FirstPage/3.5KB whole_x_cold"] = ">= 50"
+	goal["serve-web FirstPage/560B page_KB"] = "<= 150"
+	goal["serve-web FirstPage/3.5KB page_KB"] = "<= 150"
+	goal["serve-web FirstPage/560B elements"] = "<= 1400"
+	goal["serve-web FirstPage/3.5KB elements"] = "<= 1400"
 	# The rails of milliseconds, on two cores.
 	goal["serve-web Delivery/560B/1 p50_ms@56MB"] = "<= 5"
 	goal["serve-web Delivery/560B/1000 p99_ms@56MB"] = "<= 50"

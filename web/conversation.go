@@ -31,35 +31,41 @@ func (s *Server) conversation(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	sheet, err := s.transcripts.sheet(c.Request().Context(), id, v, span)
-	if err != nil {
-		return err
-	}
-	page, err := presentConversation(sheet, s.now())
+	var page templates.ConversationPage
+	long := false
+	err = s.transcripts.withSheet(c.Request().Context(), id, v, span, func(sheet *sheet) (err error) {
+		if page, err = s.transcripts.presentConversation(sheet, s.now()); err != nil {
+			return err
+		}
+		if sheet.ends() {
+			page.Live = s.liveAddress(sheet.whole)
+		}
+		long = sheet.rest != nil
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	page.Frame = s.sideFrame(c, page.Title, id)
 	page.All = span.all
-	if sheet.ends() {
-		page.Live = s.liveAddress(sheet.whole)
-	}
-	if sheet.rest != nil {
+	if long {
 		return s.renderLong(c, page)
 	}
 	return s.render(c, http.StatusOK, page)
 }
 
-// presentConversation is the page of a sheet, but for the frame.
-func presentConversation(s *sheet, now time.Time) (templates.ConversationPage, error) {
-	page := presentHead(s.whole, now)
-	page.Outline = presentOutline(s.whole, s.first, s.end, now)
+// presentConversation is the page of a sheet, but for the frame. The error is of reading the log.
+func (ts *transcripts) presentConversation(s *sheet, now time.Time) (page templates.ConversationPage, err error) {
+	page = presentHead(s.whole, now)
+	if page.Outline, err = ts.presentOutline(s.whole, s.first, s.end, now); err != nil {
+		return page, err
+	}
 	page.Sections, page.Size = presentParts(s, now), s.size()
 	page.Earlier, page.Later = presentMore(s)
 	if !s.ends() {
 		page.Position = ""
 	}
-	return page, s.whole.folding.log.err
+	return page, nil
 }
 
 // viewCookie keeps the view that a browser chose last.

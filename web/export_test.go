@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"hash/fnv"
 	"net/http/httptest"
@@ -74,4 +75,13 @@ func Get(s *Server, target string) (status int, body string) {
 	r := httptest.NewRequest("GET", "http://localhost"+target, nil)
 	s.ServeHTTP(w, r)
 	return w.Code, w.Body.String()
+}
+
+// sheet returns what a page shows of a view of a conversation.
+func (t *transcripts) sheet(ctx context.Context, id string, v view, s span) (out *sheet, err error) {
+	err = t.withSheet(ctx, id, v, s, func(sheet *sheet) error {
+		out = sheet
+		return nil
+	})
+	return out, err
 }

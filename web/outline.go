@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"serve-web/conversation"
@@ -16,7 +17,7 @@ const outlineTurns = 40
 // presentOutline lists the turns that a page shows, and those before, each with the beginning of its
 // request, and what the tools did. first is the index of the page's first event, end of that behind
 // its last.
-func presentOutline(t *transcript, first, end int, now time.Time) []templates.Turn {
+func (ts *transcripts) presentOutline(t *transcript, first, end int, now time.Time) ([]templates.Turn, error) {
 	var out []templates.Turn
 	last := t.survey.TurnAt(max(end-1, 0))
 	from := max(0, min(t.survey.TurnAt(first), last-outlineTurns+1))
@@ -32,25 +33,62 @@ func presentOutline(t *transcript, first, end int, now time.Time) []templates.Tu
 		if int(facts.First) < first {
 			turn.URL = t.address(int(facts.First))
 		}
-		events, err := t.log.Range(int(facts.First), min(int(facts.First)+outlineEvents, t.log.Len()))
+		began, err := ts.beganOf(t, int(facts.First))
 		if err != nil {
-			t.folding.log.err = cmp.Or(t.folding.log.err, err)
-			break
+			return nil, err
 		}
-		at := time.Time{}
-		for _, e := range events {
-			if at.IsZero() {
-				at = e.Time
-			}
-			if r, ok := e.Body.(conversation.Request); ok {
-				turn.Words = named(firstLine(r.Text), requestLength)
-				break
-			}
-		}
-		turn.When = presentTime(at, now)
+		turn.Words, turn.When = began.words, presentTime(began.at, now)
 		out = append(out, turn)
 	}
-	return out
+	return out, nil
+}
+
+// beginning is how a turn began.
+type beginning struct {
+	words string // of the request
+	at    time.Time
+}
+
+// turnAt names the beginning of a turn: what stands before the position is the same for all who have it.
+type turnAt struct {
+	id    string
+	first int
+	after conversation.Position
+}
+
+// mostBeginnings bounds those that are kept; they are a few hundred bytes each.
+const mostBeginnings = 10_000
+
+// beganOf returns how the turn of t began that begins with an event.
+func (ts *transcripts) beganOf(t *transcript, first int) (beginning, error) {
+	to := min(first+outlineEvents, t.log.Len())
+	key := turnAt{t.log.Summary.ID, first, t.log.At(to)}
+	ts.mu.Lock()
+	b, ok := ts.beginnings[key]
+	ts.mu.Unlock()
+	if ok {
+		return b, nil
+	}
+	events, err := t.log.Range(first, to)
+	if err != nil {
+		return b, err
+	}
+	for _, e := range events {
+		if b.at.IsZero() {
+			b.at = e.Time
+		}
+		if r, ok := e.Body.(conversation.Request); ok {
+			b.words = strings.Clone(named(firstLine(r.Text), requestLength)) // a part of a text keeps all of it
+			break
+		}
+	}
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if len(ts.beginnings) >= mostBeginnings {
+		clear(ts.beginnings)
+	}
+	ts.beginnings[key] = b
+	return b, nil
 }
 
 // outlineEvents is how many events of a turn are looked at for its request.

@@ -121,13 +121,16 @@ func fitting(parts []shownPart) (n int, more bool) {
 	return n, bytes < pageBytes && elements < pageElements
 }
 
-// sheet returns what a page shows of a view of a conversation.
-func (t *transcripts) sheet(ctx context.Context, id string, v view, s span) (out *sheet, err error) {
-	err = t.withLog(ctx, id, func(log *conversation.Log) error {
-		out, err = t.sheetOf(log, v, s)
-		return err
+// withSheet calls show with what a page shows of a view of a conversation, and again if that changed
+// meanwhile.
+func (t *transcripts) withSheet(ctx context.Context, id string, v view, s span, show func(*sheet) error) error {
+	return t.withLog(ctx, id, func(log *conversation.Log) error {
+		sheet, err := t.sheetOf(log, v, s)
+		if err != nil {
+			return err
+		}
+		return show(sheet)
 	})
-	return out, err
 }
 
 func (t *transcripts) sheetOf(log *conversation.Log, v view, s span) (*sheet, error) {
@@ -322,15 +325,18 @@ func (s *Server) parts(c echo.Context) error {
 	} else if part != "" {
 		return badRequest("The parameter part is 1, or not there.")
 	}
-	sheet, err := s.transcripts.sheet(c.Request().Context(), id, v, span)
+	var page templates.Parts
+	err = s.transcripts.withSheet(c.Request().Context(), id, v, span, func(sheet *sheet) error {
+		page = templates.Parts{Sections: presentParts(sheet, s.now())}
+		page.Earlier, page.Later = presentMore(sheet)
+		if sheet.ends() {
+			page.Position = sheet.whole.place().String()
+			page.Live = s.liveAddress(sheet.whole)
+		}
+		return nil
+	})
 	if err != nil {
 		return err
-	}
-	page := templates.Parts{Sections: presentParts(sheet, s.now())}
-	page.Earlier, page.Later = presentMore(sheet)
-	if sheet.ends() {
-		page.Position = sheet.whole.place().String()
-		page.Live = s.liveAddress(sheet.whole)
 	}
 	return s.render(c, http.StatusOK, page)
 }

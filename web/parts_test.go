@@ -215,7 +215,7 @@ func TestFirstPageCost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		page, err := presentConversation(sheet, time.Time{})
+		page, err := s.transcripts.presentConversation(sheet, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,6 +22,8 @@ type transcripts struct {
 	slots map[string]*slot // by id and view
 	clock int64            // counts reads
 	bytes int64            // of all slots
+
+	beginnings map[turnAt]beginning
 }
 
 // slot is one conversation's place.
@@ -35,7 +37,7 @@ type slot struct {
 }
 
 func newTranscripts(l Library, p *presenter, budget int64) *transcripts {
-	return &transcripts{library: l, presenter: p, budget: budget, slots: map[string]*slot{}}
+	return &transcripts{library: l, presenter: p, budget: budget, slots: map[string]*slot{}, beginnings: map[turnAt]beginning{}}
 }
 
 // mostCatchUp is how many parts a stream reads back for a reader who is behind. Who is further behind
