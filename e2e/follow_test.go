@@ -464,7 +464,7 @@ func (c *client) follow(ctx context.Context) {
 		}
 	}
 	if c.list != nil {
-		query.Add("follow", "list?rows=all@")
+		query.Add("follow", "list?page=1@")
 		target = "/live?"
 	}
 	req, err := http.NewRequestWithContext(ctx, "GET", c.base+target+query.Encode(), nil)

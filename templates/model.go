@@ -42,8 +42,12 @@ type List struct {
 	Live string
 	// Position is what the stream calls the list as it is.
 	Position string
-	// More is how many rows the filter leaves beyond those shown.
-	More int
+	// More is how many rows the filter leaves beyond those shown beside a conversation. A page of the
+	// list's own says its Range, "201 to 400 of 950", if there are others: Before and After are their
+	// numbers, 0 where there is none.
+	More          int
+	Range         string
+	Before, After int
 	// Problem is sentences that say what the list lacks; empty if it lacks nothing.
 	Problem string
 }

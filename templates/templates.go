@@ -5,7 +5,6 @@ package templates
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"iter"
 	"net/url"
@@ -80,22 +79,18 @@ func hasList(l List) bool {
 	return l.Total > 0 || l.Query != "" || len(l.Rows) > 0 || l.Problem != ""
 }
 
-func moreNote(n int) string {
-	if n == 1 {
-		return "1 more is not shown. Filter to find it."
-	}
-	return fmt.Sprintf("%d more are not shown. Filter to find them.", n)
-}
-
 func conversationURL(id string) string { return "/conversations/" + url.PathEscape(id) }
 
-func listURL(query string, archived bool) string {
+func listURL(query string, archived bool, page int) string {
 	v := url.Values{}
 	if query != "" {
 		v.Set("q", query)
 	}
 	if archived {
 		v.Set("archived", "1")
+	}
+	if page > 1 {
+		v.Set("page", strconv.Itoa(page))
 	}
 	if len(v) == 0 {
 		return "/conversations"

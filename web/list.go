@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -23,8 +24,10 @@ import (
 )
 
 const (
-	// sideRows is how many rows the list beside a conversation has at most.
-	sideRows = 200
+	// sideRows is how many rows the list beside a conversation has at most, pageRows a page of the
+	// list's own.
+	sideRows = 40
+	pageRows = 200
 	// queryBytes is the longest filter that is taken.
 	queryBytes = 1000
 )
@@ -33,7 +36,8 @@ const (
 type listQuery struct {
 	text     string // the filter as typed
 	archived bool
-	all      bool // every row, which is for the list's own page
+	// page is the number of a page of the list's own, from 1; 0 for the list beside a conversation.
+	page int
 	// current is the conversation that is open beside the list, "" if none is.
 	current string
 }
@@ -48,22 +52,22 @@ func (s *Server) list(c echo.Context) error {
 	if err != nil {
 		return fmt.Errorf("listing conversations: %w", err)
 	}
-	q.all = true
+	q.page = max(q.page, 1)
 	return s.render(c, http.StatusOK, templates.ListPage{Frame: s.frame("Conversations", sums, q, "")})
 }
 
 func readListQuery(raw string) (listQuery, error) {
-	values, err := parseQuery(raw, "q", "archived", "rows", "current", "position")
+	values, err := parseQuery(raw, "q", "archived", "page", "current", "position")
 	if err != nil {
 		return listQuery{}, err
 	}
 	q := listQuery{text: strings.ToValidUTF8(values.Get("q"), "\uFFFD")}
-	switch values.Get("rows") {
-	case "":
-	case "all":
-		q.all = true
-	default:
-		return q, badRequest("The parameter rows is all or absent.")
+	if number := values.Get("page"); number != "" {
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 || n > 1_000_000 || strconv.Itoa(n) != number {
+			return q, badRequest("The parameter page is the number of a page, from 1.")
+		}
+		q.page = n
 	}
 	if name := values.Get("current"); name != "" {
 		id, canonical, ok := parseID(name)
@@ -121,9 +125,8 @@ func (s *Server) unlisted() string {
 	return ""
 }
 
-// presentList shows those of sums that q asks for, the pinned first, then by last activity, and at
-// most [sideRows] of them if it does not ask for all. Where the current conversation would be cut off,
-// it stands last.
+// presentList shows those of sums that q asks for, the pinned first, then by last activity: a page of
+// them, or the first [sideRows], where the current conversation stands last if it would be cut off.
 func presentList(sums []conversation.Summary, q listQuery, now time.Time) templates.List {
 	l := templates.List{Query: q.text, Archived: q.archived}
 	folded := folder()
@@ -152,13 +155,25 @@ func presentList(sums []conversation.Summary, q listQuery, now time.Time) templa
 		// The id decides between equal times, so that a list never changes by itself.
 		return cmp.Or(activity(b).Compare(activity(a)), cmp.Compare(b.ID, a.ID))
 	})
-	if !q.all && len(shown) > sideRows {
-		l.More = len(shown) - sideRows
+	switch n := len(shown); {
+	case q.page == 0 && n > sideRows:
+		l.More = n - sideRows
 		i := slices.IndexFunc(shown, func(sum *conversation.Summary) bool { return sum.ID == q.current })
 		if i >= sideRows {
 			shown[sideRows-1] = shown[i]
 		}
 		shown = shown[:sideRows]
+	case q.page > 0 && n > pageRows:
+		page := min(q.page, (n-1)/pageRows+1)
+		from, to := (page-1)*pageRows, min(page*pageRows, n)
+		l.Range = fmt.Sprintf("%d to %d of %d", from+1, to, n)
+		if page > 1 {
+			l.Before = page - 1
+		}
+		if to < n {
+			l.After = page + 1
+		}
+		shown = shown[from:to]
 	}
 	for _, sum := range shown {
 		row := presentRow(sum, now)

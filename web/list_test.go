@@ -184,13 +184,49 @@ func TestSideList(t *testing.T) {
 	}
 	b := body(t, ask(newServer(lib, io.Discard), "GET", "/conversations/"+conv))
 	got := rows(t, b)
-	if len(got) != 200 || got[199] != conv || !strings.Contains(b, "101 more") {
-		t.Errorf("side list = %d rows, the last %s, want 200 that end with %s, and 101 more", len(got), got[len(got)-1], conv)
+	if len(got) != 40 || got[39] != conv || !strings.Contains(b, `<a href="/conversations">261 more conversations</a>`) {
+		t.Errorf("side list = %d rows, the last %s, want 40 that end with %s, and 261 more", len(got), got[len(got)-1], conv)
 	}
 	if n := strings.Count(b, `aria-current="page"`); n != 1 {
 		t.Errorf("rows marked as the current page = %d, want 1", n)
 	}
-	if got := rows(t, body(t, ask(newServer(lib, io.Discard), "GET", "/conversations"))); len(got) != 301 {
-		t.Errorf("list page = %d rows, want all 301", len(got))
+}
+
+// TestListPages: the list is paged by links, and the pages together are all of it, once.
+func TestListPages(t *testing.T) {
+	lib := newLibrary(kinds(t))
+	for i := range 500 {
+		lib.more = append(lib.more, conversation.Summary{ID: fmt.Sprint(i + 1), Title: fmt.Sprint("About ", i), LastActivated: now})
+	}
+	s := newServer(lib, io.Discard)
+	seen := map[string]bool{}
+	target, pages := "/conversations?q=about", 0
+	for target != "" {
+		b := body(t, ask(s, "GET", strings.ReplaceAll(target, "&amp;", "&")))
+		for _, id := range rows(t, b) {
+			if seen[id] {
+				t.Errorf("%s is on two pages", id)
+			}
+			seen[id] = true
+		}
+		pages++
+		if next := olderPage.FindStringSubmatch(b); next != nil {
+			target = next[1]
+		} else {
+			target = ""
+		}
+	}
+	if len(seen) != 500 || pages != 3 {
+		t.Errorf("%d conversations on %d pages, want 500 on 3", len(seen), pages)
+	}
+	if b := body(t, ask(s, "GET", "/conversations?page=99")); len(rows(t, b)) != 101 || !strings.Contains(b, "401 to 501 of 501") || strings.Contains(b, `rel="next"`) {
+		t.Errorf("a page behind the last is not the last: %d rows", len(rows(t, b)))
+	}
+	for _, bad := range []string{"0", "-1", "x", "01", "1e3", "99999999999999999999"} {
+		if r := ask(s, "GET", "/conversations?page="+bad); r.StatusCode != 400 {
+			t.Errorf("GET page %s = %d, want 400", bad, r.StatusCode)
+		}
 	}
 }
+
+var olderPage = regexp.MustCompile(`<a rel="next" href="([^"]*)">`)

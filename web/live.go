@@ -345,7 +345,7 @@ func listed(list templates.List) string {
 			b = append(append(b, w...), 0)
 		}
 	}
-	add(list.Query, strconv.FormatBool(list.Archived), strconv.Itoa(list.More), list.Problem)
+	add(list.Query, strconv.FormatBool(list.Archived), strconv.Itoa(list.More), list.Range, list.Problem)
 	for _, r := range list.Rows {
 		add(r.ID, r.Title, r.When.Machine, r.When.Exact, r.Events, r.Problem)
 		add(r.Labels...)
@@ -406,8 +406,8 @@ func (q listQuery) topic() string {
 	if q.text != "" {
 		v.Set("q", q.text)
 	}
-	if q.all {
-		v.Set("rows", "all")
+	if q.page > 0 {
+		v.Set("page", strconv.Itoa(q.page))
 	}
 	if q.current != "" {
 		v.Set("current", q.current)

@@ -249,7 +249,7 @@ func TestLiveList(t *testing.T) {
 		src.more = append(src.more, conversation.Summary{ID: fmt.Sprint(1000 + i), Title: fmt.Sprintf("Other %d", i), LastActivated: now.Add(-time.Duration(i) * 24 * time.Hour)})
 	}
 	s := newLiveServer(src)
-	topics := []string{"list?", "list?rows=all", "list?archived=1", "list?q=run", "list?q=nothing%40all"}
+	topics := []string{"list?", "list?page=1", "list?archived=1", "list?q=run", "list?q=nothing%40all"}
 	at := map[string]string{}
 	step := func(what string, edit func(), changed ...string) {
 		t.Helper()
@@ -286,20 +286,20 @@ func TestLiveList(t *testing.T) {
 	step("nothing", func() {})
 	step("a minute", func() { src.clock = src.clock.Add(time.Minute) })
 	step("two days", func() { src.clock = src.clock.AddDate(0, 0, 2) })
-	step("an event", summary(func(s *conversation.Summary) { s.Events++; s.LastEvent = now }), "list?", "list?rows=all", "list?q=run")
-	step("a writer", func() { src.writing[conv] = true }, "list?", "list?rows=all", "list?q=run")
-	step("a title", summary(func(s *conversation.Summary) { s.Title = "Named" }), "list?", "list?rows=all", "list?q=run")
-	step("a title elsewhere", summary(func(s *conversation.Summary) { s.Title = "Named again" }), "list?", "list?rows=all")
-	step("an archiving", summary(func(s *conversation.Summary) { s.Archived = true }), "list?", "list?rows=all", "list?archived=1")
+	step("an event", summary(func(s *conversation.Summary) { s.Events++; s.LastEvent = now }), "list?", "list?page=1", "list?q=run")
+	step("a writer", func() { src.writing[conv] = true }, "list?", "list?page=1", "list?q=run")
+	step("a title", summary(func(s *conversation.Summary) { s.Title = "Named" }), "list?", "list?page=1", "list?q=run")
+	step("a title elsewhere", summary(func(s *conversation.Summary) { s.Title = "Named again" }), "list?", "list?page=1")
+	step("an archiving", summary(func(s *conversation.Summary) { s.Archived = true }), "list?", "list?page=1", "list?archived=1")
 	step("a removal", func() { delete(src.logs, conv) }, "list?archived=1")
 	if b := readTopic(t, s, "list?", "5x"); names(b) != "list" {
 		t.Errorf("the list from a foreign position = %q, want list", names(b))
 	}
-	if n := strings.Count(readTopic(t, s, "list?", "").Events[0].Data, "<li data-id"); n != 200 {
-		t.Errorf("rows beside a conversation = %d, want 200", n)
+	if n := strings.Count(readTopic(t, s, "list?", "").Events[0].Data, "<li data-id"); n != 40 {
+		t.Errorf("rows beside a conversation = %d, want 40", n)
 	}
-	if n := strings.Count(readTopic(t, s, "list?rows=all", "").Events[0].Data, "<li data-id"); n != 250 {
-		t.Errorf("rows of the list's own page = %d, want 250", n)
+	if n := strings.Count(readTopic(t, s, "list?page=1", "").Events[0].Data, "<li data-id"); n != 200 {
+		t.Errorf("rows of the list's own page = %d, want 200", n)
 	}
 }
 
@@ -622,7 +622,7 @@ func TestLiveRequests(t *testing.T) {
 		"/conversations/live?q=%zz":                           400,
 		"/conversations/live?archived=1&archived=0":           400,
 		"/live?%zz&" + follow(topic, ""):                      400,
-		"/conversations/live?rows=3":                          400,
+		"/conversations/live?page=x":                          400,
 		"/conversations/live?current=jp-c1":                   400,
 		"/conversations/live?q=" + strings.Repeat("x", 1001):  400,
 		"/live":            400,

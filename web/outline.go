@@ -12,7 +12,7 @@ import (
 )
 
 // outlineTurns is how many turns the outline of a page names.
-const outlineTurns = 40
+const outlineTurns = 24
 
 // presentOutline lists the turns that a page shows, and those before, each with the beginning of its
 // request, and what the tools did. first is the index of the page's first event, end of that behind

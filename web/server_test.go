@@ -367,7 +367,7 @@ func TestErrorPages(t *testing.T) {
 }
 
 func TestHead(t *testing.T) {
-	server := httptest.NewServer(newServer(newLibrary(kinds(t)), io.Discard))
+	server := httptest.NewServer(newServer(newLibrary(kinds(t)), io.Discard).WithoutColours())
 	t.Cleanup(server.Close)
 	client := server.Client()
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
