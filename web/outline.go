@@ -11,8 +11,9 @@ import (
 	"serve-web/templates"
 )
 
-// outlineTurns is how many turns the outline of a page names.
-const outlineTurns = 24
+// outlineTurns is how many turns the outline of a page names, those before it included, or as many as
+// the page has, up to mostTurns.
+const outlineTurns, mostTurns = 24, 2000
 
 // presentOutline lists the turns that a page shows, and those before, each with the beginning of its
 // request, and what the tools did. first is the index of the page's first event, end of that behind
@@ -20,11 +21,8 @@ const outlineTurns = 24
 func (ts *transcripts) presentOutline(t *transcript, first, end int, now time.Time) ([]templates.Turn, error) {
 	var out []templates.Turn
 	last := t.survey.TurnAt(max(end-1, 0))
-	from := max(0, min(t.survey.TurnAt(first), last-outlineTurns+1))
-	if last-from < outlineTurns {
-		from = max(0, last-outlineTurns+1)
-	}
-	for i := from; i <= min(last, from+outlineTurns-1) && i < t.survey.Turns(); i++ {
+	from := min(t.survey.TurnAt(first), max(0, last-outlineTurns+1))
+	for i := max(from, last-mostTurns+1); i <= last && i < t.survey.Turns(); i++ {
 		facts := t.survey.Turn(i)
 		turn := templates.Turn{Number: i + 1, Calls: int(facts.Calls), Errors: int(facts.Errors)}
 		if t.folding.view == userView {

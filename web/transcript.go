@@ -44,6 +44,8 @@ type transcript struct {
 	// coloured is the last of those of the entries, or born where there is none. It was born when the
 	// first of all that it goes on from was made: nothing is known of colours that were missing before.
 	coloured, born int64
+	// loose says that calls before the part that the folding began at may still be answered.
+	loose bool
 	// differ is for the model view. seen is how many events the log had.
 	differ differ
 	seen   int
@@ -568,7 +570,7 @@ func (t *transcript) extend(p *presenter, log *conversation.Log, survey *convers
 	if same && n == log.Len() {
 		return &next
 	}
-	if !same || v == modelView || survey.PerRequest() != t.part.Turns.PerRequest {
+	if !same || t.loose || v == modelView || survey.PerRequest() != t.part.Turns.PerRequest {
 		known := make(map[string]*entry, t.len())
 		for e := range t.entries {
 			known[e.key.id] = e
@@ -614,6 +616,7 @@ func (t *transcript) lengthen(earlier *transcript) *transcript {
 	}
 	next.done = (*stretch)(nil).with(entries)
 	next.coloured = max(t.coloured, earlier.coloured)
+	next.loose = t.loose || earlier.loose || len(earlier.folding.calls.Waiting()) > 0 && t.survey.TurnAt(earlier.end-1)+1 == t.survey.Turns()
 	next.resum()
 	return &next
 }
