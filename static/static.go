@@ -21,12 +21,14 @@ type File struct {
 	Type string
 	// Bytes are the content; they must not be changed.
 	Bytes []byte
+	// Gzip is the content compressed, as it was when the program was built.
+	Gzip []byte
 }
 
 // prefix is what the URLs of all files begin with.
 const prefix = "/static/"
 
-//go:embed *.css *.js *.svg
+//go:embed *.css *.js *.svg *.gz
 var embedded embed.FS
 
 type table struct {
@@ -42,15 +44,22 @@ var files = sync.OnceValue(func() table {
 	}
 	for _, e := range entries {
 		name := e.Name()
+		if path.Ext(name) == ".gz" {
+			continue
+		}
 		b, err := embedded.ReadFile(name)
 		if err != nil {
 			panic("static: an embedded file cannot be read: " + err.Error())
+		}
+		packed, err := embedded.ReadFile(name + ".gz")
+		if err != nil {
+			panic("static: an embedded file is not there compressed: " + err.Error())
 		}
 		sum := sha256.Sum256(b)
 		ext := path.Ext(name)
 		url := prefix + strings.TrimSuffix(name, ext) + "-" + hex.EncodeToString(sum[:4]) + ext
 		t.urls[name] = url
-		t.files[url] = File{Name: name, Type: mediaType(ext), Bytes: b}
+		t.files[url] = File{Name: name, Type: mediaType(ext), Bytes: b, Gzip: packed}
 	}
 	return t
 })

@@ -95,20 +95,54 @@ func (s *Server) render(c echo.Context, status int, page component) error {
 	if err := page.Render(c.Request().Context(), b); err != nil {
 		return fmt.Errorf("rendering a page: %w", err)
 	}
-	return blob(c, status, mimeHTML, b.Bytes())
+	body := b.Bytes()
+	h := c.Response().Header()
+	if status == http.StatusOK {
+		tag := s.squeezer.tag(body)
+		h.Set("ETag", tag)
+		if hasTag(c.Request().Header.Values("If-None-Match"), tag) {
+			h.Add(echo.HeaderVary, echo.HeaderAcceptEncoding)
+			return c.NoContent(http.StatusNotModified)
+		}
+	}
+	h.Add(echo.HeaderVary, echo.HeaderAcceptEncoding)
+	if encoding := encodingFor(c); encoding != "" && len(body) >= leastCompressed {
+		if out := s.squeezer.compress(body, encoding); out != nil {
+			h.Set(echo.HeaderContentEncoding, encoding)
+			body = out
+		}
+	}
+	return blob(c, status, mimeHTML, body)
 }
 
 // renderLong answers with a page that is not kept whole in memory: it is written as it is made. Where
 // that fails in the middle, the connection breaks.
 func (s *Server) renderLong(c echo.Context, page component) error {
-	c.Response().Header().Set(echo.HeaderContentType, mimeHTML)
+	h := c.Response().Header()
+	h.Set(echo.HeaderContentType, mimeHTML)
+	h.Add(echo.HeaderVary, echo.HeaderAcceptEncoding)
+	encoding := encodingFor(c)
+	if encoding != "" {
+		h.Set(echo.HeaderContentEncoding, encoding)
+	}
 	c.Response().WriteHeader(http.StatusOK)
 	if c.Request().Method == http.MethodHead {
 		return nil
 	}
 	w := bufio.NewWriterSize(pacedWriter{c.Response()}, 32<<10)
-	if err := page.Render(c.Request().Context(), w); err != nil {
+	to, end := io.Writer(w), func() error { return nil }
+	if encoding != "" {
+		z, err := compressor(w, encoding)
+		if err != nil {
+			return fmt.Errorf("compressing a page: %w", err)
+		}
+		to, end = z, z.Close
+	}
+	if err := page.Render(c.Request().Context(), to); err != nil {
 		return fmt.Errorf("rendering a page: %w", err)
+	}
+	if err := end(); err != nil {
+		return fmt.Errorf("compressing a page: %w", err)
 	}
 	return w.Flush()
 }

@@ -85,3 +85,10 @@ func (t *transcripts) sheet(ctx context.Context, id string, v view, s span) (out
 	})
 	return out, err
 }
+
+// Compressions is how often something was compressed.
+func (s *Server) Compressions() int {
+	s.squeezer.mu.Lock()
+	defer s.squeezer.mu.Unlock()
+	return s.squeezer.work
+}

@@ -53,6 +53,9 @@ func (s *Server) list(c echo.Context) error {
 		return fmt.Errorf("listing conversations: %w", err)
 	}
 	q.page = max(q.page, 1)
+	if q.text != "" {
+		c.Set(reflects, true)
+	}
 	return s.render(c, http.StatusOK, templates.ListPage{Frame: s.frame("Conversations", sums, q, "")})
 }
 

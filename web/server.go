@@ -6,6 +6,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -44,13 +45,15 @@ type Config struct {
 	Hosts []string
 	// Token is what a reader has to show once; empty where everybody may read who reaches the server.
 	Token string
+	// CacheBytes bounds the memory of rendered entries, in bytes; 0 is 64 MB.
+	CacheBytes int64
 	// Logger gets one record a request, and the cause of each failure.
 	Logger *slog.Logger
 	// Now is the clock; its zone is the one that pages speak in.
 	Now func() time.Time
 }
 
-// cacheBytes bounds the memory of rendered transcripts.
+// cacheBytes bounds the memory of rendered entries, where nobody says otherwise.
 const cacheBytes = 64 << 20
 
 // Server serves the pages. It is an [http.Handler], safe for concurrent use.
@@ -65,6 +68,7 @@ type Server struct {
 	now         func() time.Time
 	transcripts *transcripts
 	buffers     sync.Pool // of *bytes.Buffer, each for one page at a time
+	squeezer    *squeezer
 	echo        *echo.Echo
 }
 
@@ -83,9 +87,10 @@ func New(c Config) *Server {
 		hosts:     hostSet(c.Hosts),
 		log:       c.Logger,
 		now:       c.Now,
+		squeezer:  newSqueezer(),
 		echo:      echo.New(),
 	}
-	s.transcripts = newTranscripts(c.Library, newPresenter(markdown.New(markdown.Config{Headings: 3}), c.Logger, c.Now().Location()), cacheBytes)
+	s.transcripts = newTranscripts(c.Library, newPresenter(markdown.New(markdown.Config{Headings: 3}), c.Logger, c.Now().Location()), cmp.Or(c.CacheBytes, cacheBytes))
 	if c.Follower != nil {
 		s.live = newLive(s)
 	}

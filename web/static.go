@@ -15,5 +15,16 @@ func staticFile(c echo.Context) error {
 		return errNoFile
 	}
 	c.Response().Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	return blob(c, http.StatusOK, f.Type, f.Bytes)
+	c.Response().Header().Add(echo.HeaderVary, echo.HeaderAcceptEncoding)
+	body := f.Bytes
+	if !isLoopback(c.Request().RemoteAddr) && acceptsGzip(c.Request().Header.Values(echo.HeaderAcceptEncoding)) {
+		c.Response().Header().Set(echo.HeaderContentEncoding, encodingGzip)
+		body = f.Gzip
+	}
+	return blob(c, http.StatusOK, f.Type, body)
+}
+
+// acceptsGzip reports whether gzip will do, whatever else would.
+func acceptsGzip(headers []string) bool {
+	return acceptedEncoding(append(headers[:len(headers):len(headers)], "zstd;q=0")) == encodingGzip
 }

@@ -25,6 +25,7 @@ DIR is any directory in the workspace, by default this one. It is only read.
   --token-file FILE  ask for the token in this file, in place of a new one
   --tls-cert FILE    serve HTTPS with this certificate, and
   --tls-key FILE     with its key
+  --cache-size SIZE  keep so much of what was rendered in memory (64MB)
   --open             open the browser
   --demo             serve a sample workspace in place of DIR
   --log-level LEVEL  log to standard error: error, warn, info or debug (warn)
@@ -51,6 +52,7 @@ type options struct {
 	port                        port
 	hosts                       []string
 	logLevel                    level
+	cacheSize                   size
 	requireToken                bool
 	tokenFile, tlsCert, tlsKey  string
 	open, demo, health, version bool
@@ -68,6 +70,8 @@ func (o *options) flags() *pflag.FlagSet {
 	fs.StringVar(&o.tokenFile, "token-file", "", "")
 	fs.StringVar(&o.tlsCert, "tls-cert", "", "")
 	fs.StringVar(&o.tlsKey, "tls-key", "", "")
+	o.cacheSize = 64 << 20
+	fs.Var(&o.cacheSize, "cache-size", "")
 	fs.BoolVar(&o.open, "open", false, "")
 	fs.BoolVar(&o.demo, "demo", false, "")
 	fs.Var(&o.logLevel, "log-level", "")
@@ -140,6 +144,26 @@ func (p *port) Set(s string) error {
 		return errors.New("it takes a number from 0 to 65535")
 	}
 	*p = port(n)
+	return nil
+}
+
+// size is a number of bytes: 64MB.
+type size int64
+
+func (s *size) String() string { return strconv.FormatInt(int64(*s)>>20, 10) + "MB" }
+func (s *size) Type() string   { return "SIZE" }
+func (s *size) Set(text string) error {
+	number, unit := text, int64(1)
+	for suffix, bytes := range map[string]int64{"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30} {
+		if n, ok := strings.CutSuffix(strings.ToUpper(text), suffix); ok {
+			number, unit = n, bytes
+		}
+	}
+	n, err := strconv.ParseUint(number, 10, 32)
+	if err != nil || n == 0 {
+		return errors.New("it takes a size such as 64MB, with KB, MB or GB")
+	}
+	*s = size(int64(n) * unit)
 	return nil
 }
 

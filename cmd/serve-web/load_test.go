@@ -48,6 +48,7 @@ func TestLoad(t *testing.T) {
 	write()
 	s := serveHere(t, "--port", "0", dir)
 	addr := strings.TrimPrefix(s.url, "http://")
+	const live = "/conversations/17829000000/live"
 	page := "/conversations/17829000000?all=1"
 
 	// A client of its own for each measurement: one kept connection, as a browser has.
@@ -104,7 +105,7 @@ func TestLoad(t *testing.T) {
 	open(each, "GET "+page+host+"X: ")                       // never end their headers
 	open(each, "GET "+page+host+"Content-Length: 9\r\n\r\n") // never send their body
 	streams := len(conns)
-	open(each, "GET "+page+"/live"+host+"\r\n") // open a stream and read its beginning alone
+	open(each, "GET "+live+host+"\r\n") // open a stream and read its beginning alone
 	answered(streams, "HTTP/1.1 200")
 	huge := strings.Repeat("x", 1<<20)
 	for range each { // send a megabyte of headers
@@ -125,7 +126,7 @@ func TestLoad(t *testing.T) {
 	must(t, err)
 	conns = append(conns, reading)
 	_ = reading.SetDeadline(time.Now().Add(patience))
-	_, err = io.WriteString(reading, "GET "+page+"/live"+host+"\r\n")
+	_, err = io.WriteString(reading, "GET "+live+host+"\r\n")
 	must(t, err)
 	lines := bufio.NewScanner(reading)
 	lines.Buffer(nil, 16<<20)

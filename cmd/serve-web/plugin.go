@@ -34,6 +34,7 @@ const pluginHelp = `Read the conversations of this workspace in the browser.
   --token-file FILE  ask for the token in this file, in place of a new one
   --tls-cert FILE    serve HTTPS with this certificate, and
   --tls-key FILE     with its key
+  --cache-size SIZE  keep so much of what was rendered in memory (64MB)
   --open             open the browser
 
 The configuration can say the same, and the flags count first:

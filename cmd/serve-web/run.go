@@ -146,12 +146,13 @@ func serveSite(ctx context.Context, o options, addr netip.AddrPort, s site) erro
 	}
 	shown := s.open()
 	pages := web.New(web.Config{
-		Library:   shown,
-		Follower:  shown,
-		Workspace: s.workspace,
-		Hosts:     access.hosts,
-		Token:     access.token,
-		Logger:    s.logger,
+		CacheBytes: int64(o.cacheSize),
+		Library:    shown,
+		Follower:   shown,
+		Workspace:  s.workspace,
+		Hosts:      access.hosts,
+		Token:      access.token,
+		Logger:     s.logger,
 	})
 	server := newServer(pages, s.logger)
 	server.TLSConfig = access.tls

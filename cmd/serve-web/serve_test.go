@@ -277,6 +277,8 @@ func TestFailures(t *testing.T) {
 		{"port out of range", []string{"--port", "65536"}, 2, []string{"65536", "--port", "65535", "--help"}},
 		{"port no number", []string{"--port", "http"}, 2, []string{`"http"`, "--port"}},
 		{"port missing", []string{"--port"}, 2, []string{"--port"}},
+		{"no size", []string{"--cache-size", "much"}, 2, []string{`"much"`, "64MB"}},
+		{"no room", []string{"--cache-size", "0MB"}, 2, []string{`"0MB"`, "64MB"}},
 		{"unknown level", []string{"--log-level", "loud"}, 2, []string{`"loud"`, "error, warn, info or debug"}},
 		{"host with port", []string{"--host", "box:80"}, 2, []string{"box:80", "host name"}},
 		{"host with pattern", []string{"--host", "*.example"}, 2, []string{"host name"}},
