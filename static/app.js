@@ -557,6 +557,7 @@ function newTranscript(main, entries, announce) {
         if (isEarlier) entries.prepend(...fresh);
         else entries.append(...fresh);
         if (url) lead(nav, url);
+        else if (isEarlier) nav.id = 'spent'; // it keeps its room, so that nothing moves
         else nav.remove();
         if (!isEarlier && box.dataset.position) {
           main.dataset.position = box.dataset.position;
@@ -609,11 +610,12 @@ function newTranscript(main, entries, announce) {
     anchored(() => {
       for (const e of all.slice(0, cut)) e.remove();
       const url = partsAt(`before=e${all[cut].dataset.first}`);
-      let nav = document.getElementById('earlier');
+      let nav = document.querySelector('#earlier, #spent');
       if (!nav) {
-        nav = make('nav', { id: 'earlier', class: 'more', 'aria-label': 'Earlier' }, make('a', { rel: 'prev' }, 'Earlier'));
+        nav = make('nav', { class: 'more', 'aria-label': 'Earlier' }, make('a', { rel: 'prev' }, 'Earlier'));
         entries.before(nav);
       }
+      nav.id = 'earlier';
       lead(nav, url);
     });
   }
@@ -853,12 +855,12 @@ function newTranscript(main, entries, announce) {
       waiting = [];
       const next = page.querySelector('#transcript');
       change(() => {
-        for (const part of ['header', '#outline', '#entries', 'nav.more#earlier', 'nav.more#later']) {
+        for (const part of ['header', '#outline', '#entries', 'nav:is(#earlier, #spent)', 'nav#later']) {
           const old = main.querySelector(part), now = next.querySelector(part);
           if (old && now) morph(old, now);
           else if (part.startsWith('nav')) {
             old?.remove();
-            if (now && part.endsWith('later')) entries.after(now);
+            if (now?.id === 'later') entries.after(now);
             else if (now) entries.before(now);
           }
         }

@@ -1,0 +1,137 @@
+package e2e_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// longRun is a run of many turns, and what is left of its page on the first look.
+func longRun(t *testing.T, turns int) (*live, *tab) {
+	t.Helper()
+	l := goLive(t)
+	var events []string
+	for i := range turns {
+		events = append(events, turn(), request(fmt.Sprintf("Ask %d", i)), message(fmt.Sprintf("Answer %d. %s", i, strings.Repeat("And more of it. ", i%40))), call("a", "run"), result(fmt.Sprintf("out %d", i)))
+	}
+	l.run.append(events...)
+	return l, l.open(look{})
+}
+
+const (
+	parts    = `() => [...document.querySelectorAll('#entries > section')].map(s => Number(s.dataset.first))`
+	shiftsOf = `() => {
+		window.moves = [];
+		new PerformanceObserver(list => { for (const e of list.getEntries()) if (!e.hadRecentInput) moves.push(e.value.toFixed(5) + ': ' + e.sources.map(x => [x.previousRect, x.currentRect].map(r => Math.round(r.y) + '+' + Math.round(r.height)).join(' to ') + ' ' + (x.node?.outerHTML ?? '').slice(0, 80)).join('; ')); }).observe({ type: 'layout-shift', buffered: false });
+	}`
+)
+
+// TestPartsEarlier: the page has the latest parts; the reader who scrolls up gets those before, to the
+// first, and the text in view does not move meanwhile.
+func TestPartsEarlier(t *testing.T) {
+	_, p := longRun(t, 150)
+	if n := p.number(`() => document.querySelectorAll('*').length`); n > 1400 {
+		t.Errorf("the first page has %v elements, want at most 1,400", n)
+	}
+	if p.count("#earlier") != 1 || p.count("#later") != 0 {
+		t.Error("the first page has no way to earlier parts, or one to later ones")
+	}
+	p.press("End")
+	p.atEnd()
+	p.eval(shiftsOf)
+	for range 400 {
+		p.scrollUp(1200)
+		if p.number(`() => Number(document.querySelector('#entries > section').dataset.first)`) == 0 && p.number(`() => scrollY`) == 0 {
+			break
+		}
+		at := p.eval(placeOf)
+		p.eval(`() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))`)
+		if got := p.eval(placeOf); got != at {
+			t.Fatalf("the reader is at %v, want %v", got, at)
+		}
+	}
+	p.want(expect.Locator(p.Locator("#entries article", hasText("Ask 0")).First()).ToBeVisible())
+	if n := p.count("#earlier"); n != 0 {
+		t.Errorf("at the start there are %d ways to earlier parts, want none", n)
+	}
+	if n := p.number(`() => document.querySelectorAll('#entries > section').length`); n < 10 {
+		t.Errorf("%v parts are on the page, want all", n)
+	}
+	got := p.eval(parts).([]any)
+	for i := 1; i < len(got); i++ {
+		if fmt.Sprint(got[i-1]) == fmt.Sprint(got[i]) || number(got[i-1]) >= number(got[i]) {
+			t.Errorf("parts = %v, want each once, in order", got)
+			break
+		}
+	}
+	for _, m := range p.eval(`() => moves`).([]any) {
+		t.Errorf("layout shift %v", m)
+	}
+}
+
+func number(v any) float64 {
+	switch v := v.(type) {
+	case int:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return -1
+}
+
+// TestPartsLink: a permanent link opens the part that holds its entry, with and without its query; from
+// there later parts come, and at the end the page follows.
+func TestPartsLink(t *testing.T) {
+	l, p := longRun(t, 150)
+	for _, address := range []string{l.run.path() + "?at=e301#e301", l.run.path() + "#e301"} {
+		p.to("/conversations")
+		p.to(address)
+		p.want(expect.Locator(p.Locator("#e301")).ToBeInViewport())
+		if n := p.count("#later"); n != 1 {
+			t.Errorf("%s: %d ways to later parts, want one", address, n)
+		}
+	}
+	// Nothing is put behind a gap.
+	l.run.append(request("At the very end"))
+	p.press("End")
+	for range 60 {
+		if p.count("#later") == 0 {
+			break
+		}
+		p.press("End")
+		p.eval(`() => new Promise(done => setTimeout(done, 50))`)
+	}
+	p.has("At the very end")
+	l.run.append(request("And after it"))
+	p.has("And after it")
+	l.same(p, "after all parts came")
+}
+
+// TestPartsLeave: while much arrives at the end, parts far above leave the page, and come back to who
+// scrolls up to them.
+func TestPartsLeave(t *testing.T) {
+	l, p := longRun(t, 40)
+	p.press("End")
+	p.atEnd()
+	for i := range 40 {
+		var events []string
+		for j := range 10 {
+			events = append(events, turn(), request(fmt.Sprintf("More %d-%d", i, j)), message(long("answer")), call("a", "run"), result("out"))
+		}
+		l.run.append(events...)
+		p.has(fmt.Sprintf("More %d-9", i))
+	}
+	p.atEnd()
+	if n := p.count("#entries > section"); n > 20 {
+		t.Errorf("%d parts are on the page, want no more than 20", n)
+	}
+	l.same(p, "2,000 events")
+	first := p.number(`() => Number(document.querySelector('#entries > section').dataset.first)`)
+	for range 300 {
+		p.scrollUp(2500)
+		if p.number(`() => Number(document.querySelector('#entries > section').dataset.first)`) < first {
+			return
+		}
+	}
+	t.Error("parts that left the page did not come back")
+}
