@@ -50,9 +50,9 @@ type httpCase struct {
 
 // TestHTTPCases sends requests as an attacker might write them, byte by byte, to a real server.
 //
-// The cases are of a server with more in it. What they ask of /api, /mcp, /export and of streams is
-// for when those are there; until then they must meet nothing: no method but GET and HEAD, no
-// page, and on each answer the headers.
+// The cases are of a server with more in it. What they ask of /api, /mcp and /export is for when those are
+// there; until then they must meet nothing: no method but GET and HEAD, no page, and on each answer
+// the headers. What they ask of streams, TestHTTPStreams asks of ours.
 func TestHTTPCases(t *testing.T) {
 	b, err := os.ReadFile("testdata/http.json")
 	if err != nil {
@@ -127,7 +127,7 @@ func TestHTTPCases(t *testing.T) {
 					}
 				case family == "csrf" && c.Method == "GET", family == "sse":
 					if status != 404 {
-						t.Errorf("%s = %d, want 404 while there is no such page", c.Note, status)
+						t.Errorf("%s = %d, want 404: there is no such page", c.Note, status)
 					}
 				case family == "csrf", family == "body", family == "cors" && c.Method == "OPTIONS":
 					if status != 405 && status != 403 {
