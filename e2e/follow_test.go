@@ -308,10 +308,16 @@ func (p *page) String() string {
 	return b.String()
 }
 
+var partTag = regexp.MustCompile(`^(<section class="stretch"[^>]*>|</section>)`)
+
 var articleID = regexp.MustCompile(`^<article\s+id="(e[0-9]+(?:-[0-9]+)?)"`)
 
 func (p *page) apply(html string) error {
 	for html != "" {
+		if tag := partTag.FindString(html); tag != "" {
+			html = html[len(tag):]
+			continue
+		}
 		m := articleID.FindStringSubmatch(html)
 		end := strings.Index(html, "</article>") + len("</article>")
 		if m == nil || end < len("</article>") {
@@ -346,7 +352,7 @@ func (c *client) get(path string) (string, error) {
 
 // load is a fresh page.
 func (c *client) load(id string) (*page, error) {
-	html, err := c.get("/conversations/" + id)
+	html, err := c.get("/conversations/" + id + "?all=1")
 	if err != nil {
 		return nil, err
 	}
