@@ -25,7 +25,7 @@ func TestNames(t *testing.T) {
 
 // TestManyNotes: an array that is no log does not become a page without end.
 func TestManyNotes(t *testing.T) {
-	many := slices.Repeat([]string{"17", `{"type":"later"}`, `{"type":"chat_request"}`}, 10_000)
+	many := slices.Repeat([]string{"17", `{"type":"later"}`, `{"type":"chat_request"}`}, 3_000)
 	for _, first := range []string{"request:first", "message:first"} {
 		log := LogOf(t, "1", events(append(append([]string{first}, many...), "request:last")...))
 		lib := &changing{log}
