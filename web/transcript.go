@@ -433,7 +433,7 @@ func (f *folding) hash(e conversation.Event) uint64 { return maphash.Bytes(f.see
 // join adds the text of e to a passage. Where everything is shown, so is one of whitespace.
 func (f *folding) join(p *piece, e conversation.Event, text string) {
 	p.parts = append(p.parts, e.Index)
-	p.touched = e.Index
+	p.touched = max(p.touched, e.Index)
 	p.raw = maphash.Comparable(f.seed, [2]uint64{p.raw, f.hash(e)})
 	if p.begun < 0 && (f.view == rawView || strings.TrimSpace(text) != "") {
 		p.begun = e.Index

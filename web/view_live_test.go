@@ -128,3 +128,25 @@ func TestViewIsKept(t *testing.T) {
 		t.Errorf("an unknown view = %d with the cookie %q, want 400 and none", r.StatusCode, r.Header.Get("Set-Cookie"))
 	}
 }
+
+// TestLiveSummary: a summary stands before the first event of its turns, and comes with it, though the
+// compaction itself lies before (C-5).
+func TestLiveSummary(t *testing.T) {
+	broken, compaction := `{"type":"chat_request"}`, `{"type":"compaction","from_turn":0,"to_turn":0,"summary":{"summary":"short"}}`
+	src := newSource(logWith(t, conv, broken, compaction))
+	s := newLiveServer(src)
+	page := freshPage(t, s, conv+"?view=model")
+	src.write(logWith(t, conv, broken, compaction, request("a")))
+	b := readTopic(t, s, conv+"/model", page.position)
+	for _, e := range b.Events {
+		if e.Name == "entries" {
+			if err := page.apply(e.Data); err != nil {
+				t.Fatal(err)
+			}
+			page.position = e.ID
+		}
+	}
+	if page.article("e1") == "" || page.article("e1-1") == "" {
+		t.Errorf("after the turn began, the page has %v, want the summary", page)
+	}
+}
