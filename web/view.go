@@ -78,7 +78,7 @@ func (f *folding) model(events []conversation.Event, pieces []piece) []piece {
 			if it.Made > 0 {
 				p = f.piece(it.Event, it.Mark)
 				p.at, p.touched = e.Index, max(p.touched, e.Index) // it came with e
-				p.sub = max(it.Made-2, 0) // the first of three is the turn's start, which is no entry
+				p.sub = max(it.Made-2, 0)                          // the first of three is the turn's start, which is no entry
 			}
 			if it.Last != it.Turn {
 				p.turns = it.Turns()

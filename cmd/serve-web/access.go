@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"encoding/base64"
@@ -37,7 +38,7 @@ type access struct {
 }
 
 // access says who may read what is served at addr, which has its port.
-func (o options) access(addr netip.AddrPort, logger *slog.Logger) (access, error) {
+func (o options) access(ctx context.Context, addr netip.AddrPort, logger *slog.Logger) (access, error) {
 	a := access{hosts: slices.Concat(o.hosts, reached(addr.Addr()))}
 	scheme := "http"
 	if o.tlsCert != "" {
@@ -61,9 +62,23 @@ func (o options) access(addr netip.AddrPort, logger *slog.Logger) (access, error
 	a.page += "/enter"
 	a.link = a.page
 	if o.tokenFile != "" {
-		var err error
-		a.token, err = readToken(o.tokenFile, logger)
-		return a, err
+		// A pipe may have nobody who writes into it: then only a signal ends the wait.
+		type read struct {
+			token string
+			err   error
+		}
+		done := make(chan read, 1)
+		go func() {
+			token, err := readToken(o.tokenFile, logger)
+			done <- read{token, err}
+		}()
+		select {
+		case r := <-done:
+			a.token = r.token
+			return a, r.err
+		case <-ctx.Done():
+			return a, ctx.Err()
+		}
 	}
 	a.token = newToken()
 	a.link += "#" + a.token
@@ -120,12 +135,14 @@ func readToken(name string, logger *slog.Logger) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the token in %s cannot be read: %w", name, errors.Unwrap(err))
 	}
-	token := strings.TrimSpace(string(b))
+	token := strings.TrimSpace(strings.TrimPrefix(string(b), "\ufeff"))
 	switch {
+	case len(token) > tokenLong:
+		return "", fmt.Errorf("%s holds no token: it has more than %d characters", name, tokenLong)
 	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return "", fmt.Errorf("%s holds no token: that is one word of ASCII letters, digits and signs", name)
-	case len(token) < tokenShort || len(token) > tokenLong:
-		return "", fmt.Errorf("the token in %s has %d characters, and could be guessed or is no token: take at least %d by chance, as head -c 32 /dev/urandom | base64 prints them",
+	case len(token) < tokenShort:
+		return "", fmt.Errorf("the token in %s has %d characters, and could be guessed: take at least %d by chance, as head -c 32 /dev/urandom | base64 prints them",
 			name, len(token), tokenShort)
 	}
 	return token, nil

@@ -48,6 +48,7 @@ func TestReadToken(t *testing.T) {
 	}{
 		{"a token", fileToken, 0o600, fileToken, "", ""},
 		{"with a line's end", "  " + fileToken + "\r\n\n", 0o400, fileToken, "", ""},
+		{"as some editors save it", "\ufeff" + fileToken + "\n", 0o600, fileToken, "", ""},
 		{"the longest", long, 0o600, long, "", ""},
 		{"the shortest", strings.Repeat("y", 32), 0o600, strings.Repeat("y", 32), "", ""},
 		{"readable for the group", fileToken, 0o640, fileToken, "", "chmod 600"},
@@ -55,8 +56,8 @@ func TestReadToken(t *testing.T) {
 		{"empty", "", 0o600, "", "0 characters", ""},
 		{"blank", " \n", 0o600, "", "0 characters", ""},
 		{"too short", "canary-0123456789abcdefghijklmn", 0o600, "", "31 characters", ""},
-		{"too long", long + "x", 0o600, "", "1025 characters", ""},
-		{"far too long", strings.Repeat("x", 100_000), 0o600, "", "2048 characters", ""},
+		{"too long", long + "x", 0o600, "", "more than 1024 characters", ""},
+		{"far too long", strings.Repeat("x", 100_000), 0o600, "", "more than 1024 characters", ""},
 		{"two words", "canary-0123456789abcdef ghijklmnopqrstuvwxyz", 0o600, "", "one word", ""},
 		{"two lines", fileToken + "\n" + fileToken, 0o600, "", "one word", ""},
 		{"beyond ASCII", fileToken + "é", 0o600, "", "one word", ""},

@@ -134,7 +134,7 @@ func serveSite(ctx context.Context, o options, addr netip.AddrPort, s site) erro
 	if err != nil {
 		return listenError(addr, err)
 	}
-	access, err := o.access(netip.AddrPortFrom(addr.Addr(), uint16(listener.Addr().(*net.TCPAddr).Port)), s.logger)
+	access, err := o.access(ctx, netip.AddrPortFrom(addr.Addr(), uint16(listener.Addr().(*net.TCPAddr).Port)), s.logger)
 	if err == nil {
 		if err = s.say("Serving at " + access.link); err != nil {
 			err = fmt.Errorf("nobody can be told the address: %w", err)
@@ -142,6 +142,9 @@ func serveSite(ctx context.Context, o options, addr netip.AddrPort, s site) erro
 	}
 	if err != nil {
 		listener.Close()
+		if ctx.Err() != nil {
+			return nil // it was stopped before it served
+		}
 		return err
 	}
 	shown := s.open()
