@@ -110,6 +110,10 @@ func isTerminal(r io.Reader) bool {
 
 // runPlugin does what the JP at the other end of stdin and stdout asks.
 func runPlugin(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	if len(args) == 1 && (args[0] == "--help" || args[0] == "-h") {
+		_, err := io.WriteString(stderr, pluginHelp+pluginNote)
+		return err
+	}
 	if len(args) > 0 {
 		return &usageError{fmt.Errorf("as a plugin it takes no arguments but those that JP sends, not %s", strings.Join(args, " "))}
 	}
@@ -196,13 +200,18 @@ func pluginOptions(init *plugin.Init, logger *slog.Logger) (options, error) {
 	if err != nil {
 		return o, fmt.Errorf("%s: %w", table, err)
 	}
-	for name, value := range settings {
+	for name, values := range settings {
 		if fs.Lookup(name) == nil || isForeign(name) {
 			// It may have been meant to keep others out.
 			return o, fmt.Errorf("%s has no option %q", table, name)
 		}
-		if err := fs.Set(name, value); err != nil {
-			return o, fmt.Errorf("%s: %w", table, err)
+		if len(values) > 1 && name != "host" {
+			return o, fmt.Errorf("%s: %s takes one value, not %d", table, name, len(values))
+		}
+		for _, value := range values {
+			if err := fs.Set(name, value); err != nil {
+				return o, fmt.Errorf("%s: %w", table, err)
+			}
 		}
 	}
 	args := init.Args

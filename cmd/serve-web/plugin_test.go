@@ -270,6 +270,7 @@ func TestPluginOptions(t *testing.T) {
 		{"options as text", `{"bind":"localhost","port":"` + one + `"}`, nil, "http://127.0.0.1:" + one},
 		{"flags before options", `{"bind":"127.0.0.9","port":` + one + `}`, []string{"--bind", "127.0.0.1", "--port=" + two}, "http://127.0.0.1:" + two},
 		{"the other spellings, and a leading web", `{}`, []string{"web", "--bind=127.0.0.1", "--port", two}, "http://127.0.0.1:" + two},
+		{"host names", `{"port":` + one + `,"host":["a.example","b.example"]}`, nil, "http://127.0.0.1:" + one},
 		{"null", `null`, []string{"--port", two}, "http://127.0.0.1:" + two},
 	} {
 		s := start(t, host.Config{Library: openLibrary(t, workspace(t)), Init: host.Init{Args: tt.args, Options: jsontext.Value(tt.options)}})
@@ -294,6 +295,14 @@ func TestPluginOptions(t *testing.T) {
 	bad.wait(t)
 	if bad.exit.Code != 1 || !strings.Contains(bad.exit.Reason, "require_token") {
 		t.Errorf("an unknown option ends with %+v, want code 1 and a reason that names it", bad.exit)
+	}
+	bad = start(t, host.Config{Library: openLibrary(t, workspace(t)), Init: host.Init{Options: jsontext.Value(`{"port":[1,2]}`)}})
+	bad.wait(t)
+	if bad.exit.Code != 1 || !strings.Contains(bad.exit.Reason, "port takes one value") {
+		t.Errorf("two ports end with %+v, want code 1 and a reason", bad.exit)
+	}
+	if code, stdout, stderr := runHere(t, "plugin", "--help"); code != 0 || stdout != "" || stderr != pluginHelp+pluginNote {
+		t.Errorf("serve-web plugin --help = %d, %q, %q, want 0 and the help, off standard output", code, stdout, stderr)
 	}
 	s := start(t, host.Config{Library: openLibrary(t, workspace(t)), Init: host.Init{Args: []string{"--help"}}})
 	s.wait(t)

@@ -78,3 +78,6 @@ func (h *Host) Pending() int {
 	defer h.mu.Unlock()
 	return len(h.pending)
 }
+
+// Refused is the error of a request that the host refused with this sentence.
+func Refused(said string) error { return refusal(said) }

@@ -27,9 +27,10 @@ type Init struct {
 	LogLevel int `json:"log_level"`
 }
 
-// Settings returns the options as texts, by name; null ones are left out. A value that is no text,
-// number or truth value is its JSON. The error says that the options are no object.
-func (i Init) Settings() (map[string]string, error) {
+// Settings returns the options as texts, by name; null ones are left out. A list has more than one. A
+// value that is no text, number or truth value is its JSON. The error says that the options are no
+// object.
+func (i Init) Settings() (map[string][]string, error) {
 	if len(i.Options) == 0 || i.Options.Kind() == 'n' {
 		return nil, nil
 	}
@@ -37,19 +38,26 @@ func (i Init) Settings() (map[string]string, error) {
 	if i.Options.Kind() != '{' || json.Unmarshal(i.Options, &options, tolerant) != nil {
 		return nil, errors.New("the options are not a table")
 	}
-	settings := map[string]string{}
+	settings := map[string][]string{}
 	for name, v := range options {
-		switch v.Kind() {
-		case 'n':
-			continue
-		case '"':
-			text, err := jsontext.AppendUnquote(nil, v)
-			if err != nil {
-				return nil, fmt.Errorf("the option %s is not UTF-8", name)
+		values := []jsontext.Value{v}
+		if v.Kind() == '[' {
+			if err := json.Unmarshal(v, &values, tolerant); err != nil {
+				return nil, fmt.Errorf("the option %s is no list", name)
 			}
-			settings[name] = string(text)
-		default:
-			settings[name] = string(v)
+		}
+		for _, v := range values {
+			switch v.Kind() {
+			case 'n':
+			case '"':
+				text, err := jsontext.AppendUnquote(nil, v)
+				if err != nil {
+					return nil, fmt.Errorf("the option %s is not UTF-8", name)
+				}
+				settings[name] = append(settings[name], string(text))
+			default:
+				settings[name] = append(settings[name], string(v))
+			}
 		}
 	}
 	return settings, nil

@@ -13,6 +13,7 @@ import (
 	"io"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -248,7 +249,7 @@ func (h *Host) deliver(a answer) {
 	delete(h.pending, a.ID)
 	h.mu.Unlock()
 	if waiting == nil { // P-14
-		h.logger.Warn("an answer from JP is for nobody, or came too late", "type", a.Type, "id", a.ID, "message", a.Message)
+		h.logger.Warn("an answer from JP is for nobody, or came too late", "type", a.Type, "id", a.ID)
 		return
 	}
 	waiting <- a
@@ -322,4 +323,12 @@ func (h *Host) ask(ctx context.Context, want string, request func(id string) []b
 // refusal is the host's own sentence on a request that failed.
 type refusal string
 
-func (r refusal) Error() string { return "JP answers: " + string(r) }
+// Error leaves out what follows a colon: it can be of what the host stumbled over, which is no
+// business of a log.
+func (r refusal) Error() string {
+	said, _, more := strings.Cut(string(r), ":")
+	if said = strings.ToValidUTF8(said[:min(len(said), 80)], ""); more {
+		said += ": …"
+	}
+	return "JP answers: " + said
+}

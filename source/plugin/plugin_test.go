@@ -136,13 +136,13 @@ func TestInit(t *testing.T) {
 	}
 	full := `{"type":"init","version":9,"workspace":{"root":"/p","storage":"/p/.jp","id":"abc12","new":1},` +
 		`"paths":{"user_data":"/u","user_config":"/c","user_workspace":"/u/workspace/p-abc12"},"config":{"a":1},` +
-		`"options":{"bind":"::1","port":3001,"web":{"port":2000},"on":true,"none":null},"args":["--port","1"],"log_level":4,"output_format":"text"}`
+		`"options":{"bind":"::1","port":3001,"web":{"port":2000},"on":true,"none":null,"host":["a","b",null,1]},"args":["--port","1"],"log_level":4,"output_format":"text"}`
 	init, err := plugin.DecodeInit(full)
 	if err != nil || init.Paths.UserWorkspace != "/u/workspace/p-abc12" || len(init.Args) != 2 || init.Version != 9 {
 		t.Errorf("DecodeInit(full) = %+v, %v", init, err)
 	}
 	settings, err := init.Settings()
-	if got, want := fmt.Sprint(settings), `map[bind:::1 on:true port:3001 web:{"port":2000}]`; err != nil || got != want {
+	if got, want := fmt.Sprint(settings), `map[bind:[::1] host:[a b 1] on:[true] port:[3001] web:[{"port":2000}]]`; err != nil || got != want {
 		t.Errorf("Settings() = %s, %v, want %s", got, err, want)
 	}
 	for _, bad := range []string{`[]`, `"x"`, `1`} {
@@ -152,6 +152,20 @@ func TestInit(t *testing.T) {
 		}
 		if err == nil {
 			t.Errorf("options %s are taken", bad)
+		}
+	}
+}
+
+// What a host stumbled over stays out of what is logged.
+func TestRefusal(t *testing.T) {
+	for said, want := range map[string]string{
+		"conversation not found: 17":                           "JP answers: conversation not found: …",
+		`failed to load events: invalid type: string "SECRET"`: "JP answers: failed to load events: …",
+		"busy":                    "JP answers: busy",
+		strings.Repeat("x", 1000): "JP answers: " + strings.Repeat("x", 80),
+	} {
+		if got := plugin.Refused(said).Error(); got != want {
+			t.Errorf("Refused(%q) = %q, want %q", said, got, want)
 		}
 	}
 }
