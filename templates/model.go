@@ -48,6 +48,8 @@ type List struct {
 	More          int
 	Range         string
 	Before, After int
+	// Fresh says how far the list may be behind; empty if it is not.
+	Fresh string
 	// Problem is sentences that say what the list lacks; empty if it lacks nothing.
 	Problem string
 }

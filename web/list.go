@@ -96,7 +96,7 @@ func readListQuery(raw string) (listQuery, error) {
 func (s *Server) frame(title string, sums []conversation.Summary, q listQuery, current string) templates.Frame {
 	q.current = current
 	l := presentList(sums, q, s.now())
-	l.Problem = s.unlisted()
+	l.Problem, l.Fresh = s.unlisted(), s.dated()
 	if l.More == 0 {
 		q.current = "" // no row can be cut off: all pages follow one list
 	}
@@ -124,6 +124,14 @@ func (s *Server) sideFrame(c echo.Context, title, current string) templates.Fram
 func (s *Server) unlisted() string {
 	if l, ok := s.library.(Partial); ok {
 		return markdown.Visible(strings.Join(l.Problems(), " "))
+	}
+	return ""
+}
+
+// dated says how far the list may be behind; "" if it is not.
+func (s *Server) dated() string {
+	if l, ok := s.library.(Dated); ok {
+		return strings.Join(presentFreshness(l.Freshness(), s.now().Location()), ", ")
 	}
 	return ""
 }

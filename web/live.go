@@ -324,7 +324,7 @@ func (l *live) readList(ctx context.Context, query, from string) (sse.Batch, err
 		return sse.Batch{}, fmt.Errorf("listing conversations: %w", err)
 	}
 	list := presentList(sums, q, l.server.now())
-	list.Problem = l.server.unlisted()
+	list.Problem, list.Fresh = l.server.unlisted(), l.server.dated()
 	id := listed(list)
 	if id == from {
 		return sse.Batch{Position: from}, nil
@@ -345,7 +345,7 @@ func listed(list templates.List) string {
 			b = append(append(b, w...), 0)
 		}
 	}
-	add(list.Query, strconv.FormatBool(list.Archived), strconv.Itoa(list.More), list.Range, list.Problem)
+	add(list.Query, strconv.FormatBool(list.Archived), strconv.Itoa(list.More), list.Range, list.Problem, list.Fresh)
 	for _, r := range list.Rows {
 		add(r.ID, r.Title, r.When.Machine, r.When.Exact, r.Events, r.Problem)
 		add(r.Labels...)

@@ -34,6 +34,12 @@ type Partial interface {
 	Problems() []string
 }
 
+// Dated is a [Library] whose list may be behind what there is.
+type Dated interface {
+	// Freshness says how far; the zero value: not at all.
+	Freshness() conversation.Freshness
+}
+
 // Config is what a [Server] needs.
 type Config struct {
 	Library Library

@@ -37,7 +37,8 @@ type Library struct {
 	seed maphash.Seed
 	poll poll
 
-	frozen atomic.Bool // the host may answer from what it had
+	frozen atomic.Bool               // the host may answer from what it had
+	first  atomic.Pointer[time.Time] // when the list was first had
 	clock  atomic.Uint64
 
 	list listing
@@ -101,6 +102,14 @@ func (l *Library) Writing(id string) bool {
 	return e != nil && e.writing.Load()
 }
 
+// Freshness says how far the list may be behind what the host has.
+func (l *Library) Freshness() conversation.Freshness {
+	if first := l.first.Load(); first != nil && l.frozen.Load() {
+		return conversation.Freshness{AsOf: *first}
+	}
+	return conversation.Freshness{Behind: longestPause}
+}
+
 // take waits for a turn.
 func take(ctx context.Context, turn chan struct{}) error {
 	select {
@@ -132,6 +141,10 @@ func (l *Library) listed(ctx context.Context) ([]conversation.Summary, map[strin
 			return nil, nil, ctx.Err() // nobody else's answer
 		}
 		t.asked, t.err = asked, err
+		if err == nil && l.first.Load() == nil {
+			now := l.now()
+			l.first.Store(&now)
+		}
 		if err == nil && !slices.EqualFunc(sums, t.sums, sameSummary) {
 			if t.all != nil {
 				l.frozen.Store(false)

@@ -468,3 +468,19 @@ func TestWriting(t *testing.T) {
 		t.Error("Writing() of a conversation that nobody read = true")
 	}
 }
+
+// TestListFreshness: the list of a host that is asked again and again says so, and that of one which
+// answers from what it had since when.
+func TestListFreshness(t *testing.T) {
+	at := time.Date(2026, 5, 13, 12, 0, 0, 0, time.UTC)
+	for version, asOf := range map[int]bool{1: true, 9: false} {
+		l, _ := connect(t, newShelf(), version, host.Ways{}, func() time.Time { return at })
+		if _, err := l.List(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got := l.Freshness()
+		if asOf != got.AsOf.Equal(at) || asOf == (got.Behind > 0) {
+			t.Errorf("version %d: Freshness() = %+v, want as of %v: %v", version, got, at, asOf)
+		}
+	}
+}

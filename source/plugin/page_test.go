@@ -72,7 +72,7 @@ var (
 	// A position's hash is of the bytes as they lie on disk, which the protocol does not carry. Behind it
 	// stands when colours came last.
 	position  = regexp.MustCompile(`data-position="(\d+)-[0-9a-f]{8}(?:-[0-9a-z]+)?"`)
-	freshness = regexp.MustCompile(`<span>(as of [^<]*, or before|up to 30 seconds behind)</span> ?`)
+	freshness = regexp.MustCompile(`<(?:span|li class="note")>(as of [^<]*, or before|up to 30 seconds behind)</(?:span|li)>\s?`)
 	// Code is shown plain until its colours are there.
 	colours = regexp.MustCompile(`<span class="[a-z0-9]{1,4}">|</span>| data-pending`)
 )
