@@ -25,7 +25,9 @@ func items(view View, events []conversation.Event) (out []userview.Item, turns [
 	if view == Model {
 		v := userview.Model(events)
 		for _, it := range v.Items {
-			out, turns = append(out, it.Item), append(turns, it.Turns())
+			item := it.Item
+			item.Event = injected(it)
+			out, turns = append(out, item), append(turns, it.Turns())
 		}
 		return out, turns
 	}
@@ -46,6 +48,7 @@ func Markdown(to io.Writer, d Document) error {
 		w.block("# " + title)
 	}
 	list, turns := items(d.View, d.Events)
+	states := unanswered(d.Events)
 	names, at := d.Names, 0
 	turn, who, passage := -1, "", 0
 	var open strings.Builder
@@ -117,10 +120,16 @@ func Markdown(to io.Writer, d Document) error {
 			if d.View == Model {
 				names = names.Apply(b.Delta)
 			}
+			if d.View == Raw {
+				w.note(configured(b))
+			}
 		case conversation.Compaction:
 			w.note(compacted(b))
 		case conversation.Unknown:
 			w.note("The log has an element here of a kind that is not known" + named(b.Type) + ".")
+			if d.View == Raw {
+				w.block(pretty(it.Event.Raw).fenced())
+			}
 		case conversation.Broken:
 			w.note("An event of the kind " + markdown.Visible(b.Type) + " cannot be read: " + markdown.Visible(b.Problem) + ".")
 		case conversation.Request:
@@ -141,6 +150,9 @@ func Markdown(to io.Writer, d Document) error {
 			w.block("Calling tool `" + strings.ReplaceAll(markdown.Visible(b.Name), "`", "'") + "`")
 			if !emptyJSON(b.Arguments) {
 				w.block(pretty(b.Arguments).fenced())
+			}
+			if how := states[it.Event.Index]; how != "" {
+				w.note(how)
 			}
 		case conversation.ToolResponse:
 			for _, block := range b.Content {
@@ -168,6 +180,28 @@ func Markdown(to io.Writer, d Document) error {
 	}
 	close()
 	return w.out.Flush() // an error of the writes before is kept until here
+}
+
+// unanswered says of the calls that no response answers what has become of them, by index.
+func unanswered(events []conversation.Event) map[int]string {
+	out := map[int]string{}
+	marker := userview.NewMarker(events)
+	var calls conversation.Calls
+	turn := 0
+	for _, e := range events {
+		now := marker.Next(e).Turn
+		if now > turn {
+			for _, call := range calls.Waiting() {
+				out[call] = "interrupted: a later turn began"
+			}
+			turn = now
+		}
+		calls.Next(e, now)
+	}
+	for _, call := range calls.Waiting() {
+		out[call] = "no response"
+	}
+	return out
 }
 
 type document struct {

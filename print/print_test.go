@@ -459,3 +459,30 @@ func TestModelJSON(t *testing.T) {
 		t.Errorf("Events of the model view = %s, want the request alone", got)
 	}
 }
+
+// TestCallsWithoutResponse: a call that nothing answers says what has become of it (R-14), in each form.
+func TestCallsWithoutResponse(t *testing.T) {
+	var events []conversation.Event
+	for i, e := range []string{`{"type":"turn_start"}`, `{"type":"tool_call_request","id":"a","name":"first"}`, `{"type":"turn_start"}`,
+		`{"type":"chat_request","content":"q"}`, `{"type":"tool_call_request","id":"b","name":"second"}`, `{"type":"tool_call_request","id":"c","name":"third"}`,
+		`{"type":"tool_call_response","id":"b","content":"done"}`, `{"type":"config_delta","delta":{"secret_key":"VALUE","assistant":{}}}`, `{"type":"later","x":1}`} {
+		events = append(events, conversation.Decode(i, jsontext.Value(e)))
+	}
+	var doc, out, err bytes.Buffer
+	if e := print.Markdown(&doc, print.Document{Events: events, View: print.Raw}); e != nil {
+		t.Fatal(e)
+	}
+	p := print.New(print.Config{Out: &out, Err: &err, View: print.Raw})
+	p.Add(events...)
+	if e := p.Close(); e != nil {
+		t.Fatal(e)
+	}
+	for form, text := range map[string]string{"markdown": doc.String(), "text": out.String() + err.String()} {
+		if strings.Count(text, "interrupted: a later turn began") != 1 || strings.Count(text, "no response") != 1 {
+			t.Errorf("%s says\n%s\nwant one call interrupted and one without response", form, text)
+		}
+		if !strings.Contains(text, "secret_key, assistant") || strings.Contains(text, "VALUE") || !strings.Contains(text, `"x": 1`) {
+			t.Errorf("%s says\n%s\nwant the names of what the configuration changes, no values, and the JSON of what is not known", form, text)
+		}
+	}
+}

@@ -8,6 +8,7 @@
 package print
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -72,6 +73,7 @@ type Printer struct {
 	err     words
 	passage *passage
 	turn    int // the last whose number was told; -1 before the first
+	asked   int // the turn of the calls that wait
 	spoke   int // the last turn that has the assistant's header; -1 before the first
 	last    last
 	broken  error
@@ -140,7 +142,7 @@ func (p *Printer) Project(v userview.ModelView) {
 			p.add(unread[0].Event, unread[0].Mark, strconv.Itoa(unread[0].Turn+1))
 			unread = unread[1:]
 		}
-		p.add(it.Event, it.Mark, it.Turns())
+		p.add(injected(it), it.Mark, it.Turns())
 		if it.Differs {
 			p.note("The user was told something else.")
 		}
@@ -150,9 +152,20 @@ func (p *Printer) Project(v userview.ModelView) {
 	}
 }
 
+// injected is the event of an item. The request that a compaction made is nobody's.
+func injected(it userview.ModelItem) conversation.Event {
+	e := it.Event
+	if r, ok := e.Body.(conversation.Request); ok && it.Made > 0 {
+		r.Author = "Compaction"
+		e.Body = r
+	}
+	return e
+}
+
 // Close prints what was held back, and returns the first error of writing.
 func (p *Printer) Close() error {
 	p.flush()
+	p.stranded("has no response")
 	return p.broken
 }
 
@@ -163,7 +176,7 @@ func (p *Printer) add(e conversation.Event, mark userview.Mark, turns string) {
 		p.configure(b.Delta)
 		p.Names = p.Names.Apply(b.Delta)
 		if p.View == Raw {
-			p.note("The configuration changes here.")
+			p.note(configured(b))
 		}
 		return // R-6: these do not end a passage
 	case conversation.Compaction:
@@ -173,6 +186,9 @@ func (p *Printer) add(e conversation.Event, mark userview.Mark, turns string) {
 		return
 	case conversation.Unknown:
 		p.note("The log has an element here of a kind that is not known" + named(b.Type) + ".")
+		if p.View == Raw {
+			p.write(p.Err, pretty(e.Raw).fenced(), anything)
+		}
 		return
 	case conversation.Broken:
 		if b.Type == "compaction" {
@@ -190,6 +206,10 @@ func (p *Printer) add(e conversation.Event, mark userview.Mark, turns string) {
 		return
 	}
 	p.flush()
+	if mark.Turn > p.asked {
+		p.stranded("was interrupted: a later turn began")
+		p.asked = mark.Turn
+	}
 	call, answers := p.calls.Next(e, mark.Turn)
 	switch b := e.Body.(type) {
 	case conversation.Request:
@@ -220,6 +240,39 @@ func (p *Printer) add(e conversation.Event, mark userview.Mark, turns string) {
 	}
 }
 
+// stranded says of the calls that wait what has become of them, where calls are shown.
+func (p *Printer) stranded(how string) {
+	for _, call := range p.calls.Waiting() {
+		if p.View == Raw || p.View == Model {
+			p.note("Calling tool " + markdown.Visible(p.tools[call]) + " " + how + ".")
+		}
+		delete(p.tools, call)
+	}
+}
+
+// configured says which settings a change of the configuration is about, and none of their values,
+// which can be secrets.
+func configured(c conversation.ConfigDelta) string {
+	var names []string
+	d := jsontext.NewDecoder(bytes.NewReader(c.Delta))
+	if tok, err := d.ReadToken(); err == nil && tok.Kind() == '{' {
+		for d.PeekKind() == '"' {
+			name, err := d.ReadToken()
+			if err != nil {
+				break
+			}
+			names = append(names, markdown.Visible(name.String()))
+			if d.SkipValue() != nil {
+				break
+			}
+		}
+	}
+	if len(names) == 0 {
+		return "The configuration changes here."
+	}
+	return "The configuration changes here: " + strings.Join(names, ", ") + "."
+}
+
 func (p *Printer) unreadable(b conversation.Broken) {
 	p.note("An event of the kind " + markdown.Visible(b.Type) + " cannot be read: " + markdown.Visible(b.Problem) + ".")
 }
@@ -245,6 +298,9 @@ func compacted(c conversation.Compaction) string {
 		} else {
 			what = append(what, "tool calls shortened")
 		}
+	}
+	if c.From == c.To {
+		return fmt.Sprintf("For the model, turn %d is compacted from here on: %s.", c.From+1, strings.Join(what, ", "))
 	}
 	return fmt.Sprintf("For the model, turns %d to %d are compacted from here on: %s.", c.From+1, c.To+1, strings.Join(what, ", "))
 }
