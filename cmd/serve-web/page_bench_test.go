@@ -3,12 +3,14 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -112,4 +114,72 @@ func BenchmarkFirstPage(b *testing.B) {
 			b.ReportMetric(float64(strings.Count(page, "<")-strings.Count(page, "</")), "elements")
 		})
 	}
+}
+
+// BenchmarkCrowd pages through other conversations, 50 readers at a time, while 1,000 streams follow one
+// that grows, and without those.
+func BenchmarkCrowd(b *testing.B) {
+	const readers, streams, pages = 50, 1000, 20
+	w, dir := newAppender(b, shapes[0], 5_600_000)
+	library, err := jp.Open(jp.Config{Dir: dir})
+	benchMust(b, err)
+	defer library.Close()
+	handler := web.New(web.Config{Library: library, Follower: library})
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	defer handler.Close()
+	addr := server.Listener.Addr().String()
+	read := func() (p99 float64) {
+		var mu sync.Mutex
+		var took []float64
+		var wg sync.WaitGroup
+		for i := range readers {
+			wg.Go(func() {
+				for j := range pages {
+					_, last, _ := visit(b, addr, fmt.Sprintf("/conversations/17829000000?at=e%d", (i*pages+j)*9))
+					mu.Lock()
+					took = append(took, last.Seconds())
+					mu.Unlock()
+				}
+			})
+		}
+		wg.Wait()
+		return quantile(took, 99)
+	}
+	read() // what is shown is rendered once
+	var ratios []float64
+	for b.Loop() {
+		idle := read()
+		var conns []net.Conn
+		for range streams {
+			c, err := net.Dial("tcp", addr)
+			benchMust(b, err)
+			_, err = io.WriteString(c, "GET /conversations/17829000000/live?position="+endOf(b, addr)+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+			benchMust(b, err)
+			go io.Copy(io.Discard, c)
+			conns = append(conns, c)
+		}
+		stop, stopped := make(chan bool), make(chan bool)
+		go func() {
+			defer close(stopped)
+			for {
+				select {
+				case <-stop:
+					return
+				case <-time.After(200 * time.Millisecond):
+					w.say()
+					w.prepare(b)
+					w.rename(b)
+				}
+			}
+		}()
+		crowded := read()
+		close(stop)
+		<-stopped
+		for _, c := range conns {
+			c.Close()
+		}
+		ratios = append(ratios, crowded/idle)
+	}
+	b.ReportMetric(quantile(ratios, 50), "p99_x_idle")
 }
