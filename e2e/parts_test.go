@@ -113,7 +113,21 @@ func TestPartsLeave(t *testing.T) {
 	l, p := longRun(t, 40)
 	p.press("End")
 	p.atEnd()
+	cdp, err := p.Context().NewCDPSession(p.Page)
+	p.want(err)
+	heap := func() float64 {
+		t.Helper()
+		_, err := cdp.Send("HeapProfiler.collectGarbage", nil)
+		p.want(err)
+		usage, err := cdp.Send("Runtime.getHeapUsage", nil)
+		p.want(err)
+		return number(usage.(map[string]any)["usedSize"])
+	}
+	var early float64
 	for i := range 40 {
+		if i == 20 {
+			early = heap()
+		}
 		var events []string
 		for j := range 10 {
 			events = append(events, turn(), request(fmt.Sprintf("More %d-%d", i, j)), message(long("answer")), call("a", "run"), result("out"))
@@ -122,6 +136,9 @@ func TestPartsLeave(t *testing.T) {
 		p.has(fmt.Sprintf("More %d-9", i))
 	}
 	p.atEnd()
+	if late := heap(); early <= 0 || late > 1.25*early+1e6 {
+		t.Errorf("the heap has %.0f bytes after 2,000 events, and had %.0f after 1,000, want about as many", late, early)
+	}
 	if n := p.count("#entries > section"); n > 20 {
 		t.Errorf("%d parts are on the page, want no more than 20", n)
 	}
