@@ -296,7 +296,7 @@ func secondJudge(t *testing.T, pages []string) {
 	t.Helper()
 	oracle, err := os.ReadFile("../../shared/corpus/hostile/oracle.mjs")
 	if err != nil {
-		t.Log("second judge: not here")
+		t.Run("second judge", func(t *testing.T) { t.Skip("not here") })
 		return
 	}
 	type rendered struct {

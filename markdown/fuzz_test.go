@@ -2,8 +2,10 @@ package markdown_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 
 	"serve-web/markdown"
 )
@@ -108,6 +110,38 @@ func FuzzGuard(f *testing.F) {
 		}
 		if took, _ := used(func() { r.Markdown(s, prefix) }); took > rail {
 			t.Errorf("Markdown of %d bytes took %v", len(s), took)
+		}
+	})
+}
+
+// FuzzTerminal: a sequence that a terminal obeys, wherever it stands, hides and adds nothing of what is
+// printed; and what is no sequence is printed.
+func FuzzTerminal(f *testing.F) {
+	sequences := []string{"\x1b[31m", "\x1b[0m", "\x1b[38;5;200m", "\x1b[48;2;1;2;3m", "\x1b[1;4;7m", "\x1b[8m", "\x1b[2K", "\x1b[10;10H", "\x1b[?25l", "\x1b(B", "\x1b7",
+		"\x1b]0;title\x07", "\x1b]0;title\x1b\\", "\x1bPq#0\x1b\\", "\u009b31m", "\x1b[38:5:1m", "\x1b[m", "\x07", "\x1b[999999999999m", "\x1b[;;;m"}
+	for i := range sequences {
+		f.Add("some words, and\n\tmore <b>&amp;", uint16(7*i), uint8(i))
+	}
+	f.Add("\u202e\u200d é", uint16(2), uint8(0))
+	r := markdown.New(markdown.Config{Plain: true})
+	f.Fuzz(func(t *testing.T, printed string, at uint16, which uint8) {
+		printed = strings.ToValidUTF8(strings.Map(func(r rune) rune {
+			if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f || r == 0xfeff {
+				return -1
+			}
+			return r
+		}, printed), "")
+		if len(printed) > 4000 {
+			t.Skip()
+		}
+		cut := min(int(at), len(printed))
+		for cut > 0 && cut < len(printed) && !utf8.RuneStart(printed[cut]) {
+			cut--
+		}
+		with := printed[:cut] + sequences[int(which)%len(sequences)] + printed[cut:]
+		want, got := text(t, r.Plain(printed).HTML.String()), text(t, r.Plain(with).HTML.String())
+		if got != want {
+			t.Errorf("Plain(%q) shows %q, want %q as without the sequence", with, got, want)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -199,4 +200,13 @@ func TestLanguage(t *testing.T) {
 			r.Wait()
 		}
 	}
+}
+
+// TestRenderersAtOnce: two programs' worth of renderers can be made at the same time.
+func TestRenderersAtOnce(t *testing.T) {
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() { markdown.New(markdown.Config{Plain: true}).Markdown("*a*", "x-") })
+	}
+	wg.Wait()
 }

@@ -21,6 +21,7 @@ package markdown
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/microcosm-cc/bluemonday"
 	"github.com/yuin/goldmark/ast"
@@ -64,12 +65,15 @@ type Renderer struct {
 	*highlighter
 }
 
+// meterKey is one for all renderers: making one writes a counter that goldmark does not guard.
+var meterKey = sync.OnceValue(parser.NewContextKey)
+
 // New returns a Renderer.
 func New(c Config) *Renderer {
 	if c.Own == nil {
 		c.Own = loopback
 	}
-	key := parser.NewContextKey()
+	key := meterKey()
 	return &Renderer{own: c.Own, policy: newPolicy(), parser: newParser(key), meter: key, outer: c.Headings, highlighter: newHighlighter(c.Plain)}
 }
 
