@@ -38,6 +38,7 @@ const (
 	glamour    = "charm.land/glamour/v2"
 	goldmark   = "github.com/yuin/goldmark"
 	klauspost  = "github.com/klauspost/compress"
+	gosdk      = "github.com/modelcontextprotocol/go-sdk"
 	jsonv2     = "github.com/go-json-experiment/json"
 	pflag      = "github.com/spf13/pflag"
 	playwright = "github.com/playwright-community/playwright-go"
@@ -72,10 +73,10 @@ var rooms = []room{
 	{"source/plugin/host", []string{"conversation", "userview"}, []string{jsonv2}, slices.Concat(html, network)},
 	{"demo", nil, []string{jsonv2}, slices.Concat(html, network, processes)},
 	{"review", []string{"conversation"}, nil, slices.Concat(html, network)},
-	{"mcp", []string{"conversation", "userview", "review"}, nil, html},
+	{"mcp", []string{"conversation", "userview", "review"}, []string{gosdk, jsonv2}, slices.Concat(files, processes, html)},
 	{"templates", []string{"markdown", "static"}, []string{templ}, slices.Concat(files, processes, clock, []string{"net/http"})},
 	{"web", []string{"conversation", "userview", "markdown", "templates", "static", "sse", "review"}, []string{echo, jsonv2, xtext, klauspost}, slices.Concat(files, processes)},
-	{"cmd/serve-web", []string{"conversation", "userview", "source/jp", "source/plugin", "source/plugin/host", "print", "style", "web", "demo"}, []string{pflag}, slices.Concat(html, []string{"encoding/json"})},
+	{"cmd/serve-web", []string{"conversation", "userview", "source/jp", "source/plugin", "source/plugin/host", "print", "style", "web", "mcp", "demo"}, []string{pflag}, slices.Concat(html, []string{"encoding/json"})},
 	{"e2e", nil, []string{playwright}, nil},
 }
 
@@ -342,7 +343,7 @@ func TestTableIsDocumented(t *testing.T) {
 		return strings.Join(words, ", ")
 	}
 	short := map[string]string{bluemonday: "bluemonday", chroma: "chroma", echo: "echo", fsnotify: "fsnotify", glamour: "glamour", goldmark: "goldmark", toml: "go-toml",
-		jsonv2: "go-json-experiment", klauspost: "klauspost/compress", pflag: "pflag", playwright: "playwright-go", templ: "templ", xnet: "x/net", xsys: "x/sys", xtext: "x/text"}
+		gosdk: "MCP go-sdk", jsonv2: "go-json-experiment", klauspost: "klauspost/compress", pflag: "pflag", playwright: "playwright-go", templ: "templ", xnet: "x/net", xsys: "x/sys", xtext: "x/text"}
 	for i, r := range rooms {
 		l := line{Room: r.dir}
 		var ours, third []string

@@ -1,0 +1,243 @@
+package mcp_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/go-cmp/cmp"
+
+	"serve-web/conversation"
+	agents "serve-web/mcp"
+)
+
+// value reads the structured form of a result.
+func value[T any](t testing.TB, v any) (out T) {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(b, &out, json.MatchCaseInsensitiveNames(true))
+	}
+	if err != nil {
+		t.Fatalf("structuredContent %v: %v", v, err)
+	}
+	return out
+}
+
+func structured(c *agents.Caller) { c.Structured = true }
+
+type eventPage struct {
+	Events []struct {
+		Index int
+		Kind  string
+		Text  string
+	}
+	Next int
+	More bool
+}
+
+func TestConversationList(t *testing.T) {
+	through(t, func(t *testing.T, w *world, open func(string) client) {
+		at := func(minute int) time.Time { return time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC) }
+		w.library.summaries = nil
+		for i := range 5 {
+			w.library.add(conversation.Summary{ID: fmt.Sprint(i), Title: fmt.Sprint("Title ", i), Created: at(i)})
+		}
+		w.library.summaries[1].LastEvent = at(10)
+		w.library.summaries[3].Title, w.library.summaries[3].FirstRequest = "", "First\nre\u202equest"
+		a := open(w.agent("a", structured))
+		var ids []string
+		cursor := ""
+		for range 5 {
+			r := a.ok("conversation_list", object{"projectId": "one", "limit": 2, "cursor": cursor})
+			page := value[struct {
+				Conversations []struct{ ID, Title string }
+				Next          string
+			}](t, r.StructuredContent)
+			for _, c := range page.Conversations {
+				ids = append(ids, c.ID+" "+c.Title)
+				if !strings.Contains(textOf(r), c.ID+"  ") {
+					t.Errorf("text %q, want %s in it", textOf(r), c.ID)
+				}
+			}
+			if cursor = page.Next; cursor == "" {
+				break
+			}
+			// What comes between two pages moves none of them.
+			w.library.add(conversation.Summary{ID: "later" + cursor, Created: at(59)})
+		}
+		if diff := cmp.Diff([]string{"1 Title 1", "4 Title 4", "3 First request", "2 Title 2", "0 Title 0"}, ids); diff != "" {
+			t.Errorf("ids: %s", diff)
+		}
+	})
+}
+
+func TestConversationGet(t *testing.T) {
+	events := []string{
+		`{"type":"config_delta","delta":{"providers":{"key":"SECRET"},"assistant":{"name":"SECRET"}}}`,
+		`{"type":"turn_start"}`,
+		`{"type":"chat_request","content":"What is it?"}`,
+		`{"type":"chat_response","reasoning":"HIDDEN"}`,
+		`{"type":"tool_call_request","id":"1","name":"tell_user","arguments":{"message":"HIDDEN"}}`,
+		`{"type":"tool_call_response","id":"1","is_error":false,"content":[{"type":"text","text":"A door.","annotations":{"audience":["user"]}},{"type":"text","text":"HIDDEN","annotations":{"audience":["assistant"]}}]}`,
+		`{"type":"tool_call_response","id":"2","is_error":false,"content":"plain"}`,
+		`{"type":"tool_call_response","id":"3","is_error":true,"content":"broken"}`,
+		`{"type":"config_delta","delta":7,"providers":"SECRET"}`,
+		`{"type":"chat_response","data":{"a":1}}`,
+		`{"type":"chat_response","message":"It is a door."}`,
+	}
+	through(t, func(t *testing.T, w *world, open func(string) client) {
+		w.library.add(conversation.Summary{ID: "18"}, events...)
+		a := open(w.agent("a", structured))
+		r := a.ok("conversation_get", object{"conversationId": "18"})
+		const want = `[2] user:
+What is it?
+
+[5] assistant, by a tool:
+A door.
+
+[6] result:
+plain
+
+[7] result, an error:
+broken
+
+[9] assistant, in JSON:
+{"a":1}
+
+[10] assistant:
+It is a door.
+
+That is all for now. What comes later: conversation_get with after 11.
+`
+		if diff := cmp.Diff(want, textOf(r)); diff != "" {
+			t.Errorf("the user view: %s", diff)
+		}
+		raw := a.ok("conversation_get", object{"conversationId": "18", "view": "raw"})
+		page := value[eventPage](t, raw.StructuredContent)
+		if len(page.Events) != len(events) || page.Next != len(events) || page.More {
+			t.Errorf("the raw view has %d events, next %d, more %t, want all %d", len(page.Events), page.Next, page.More, len(events))
+		}
+		if got, want := page.Events[0].Text, "changed: assistant, providers"; got != want {
+			t.Errorf("a change of the configuration = %q, want %q", got, want)
+		}
+		if all := textOf(raw); strings.Contains(all, "SECRET") || !strings.Contains(all, events[4]) {
+			t.Errorf("the raw view = %s, want no value of a configuration, and the calls", all)
+		}
+		var seen []string
+		next := 0
+		for range len(events) {
+			page := value[eventPage](t, a.ok("conversation_get", object{"conversationId": "18", "after": next, "limit": 1}).StructuredContent)
+			for _, e := range page.Events {
+				seen = append(seen, e.Text)
+			}
+			if next = page.Next; !page.More {
+				break
+			}
+		}
+		if want := []string{"What is it?", "A door.", "plain", "broken", `{"a":1}`, "It is a door."}; !slices.Equal(seen, want) {
+			t.Errorf("one by one = %q, want %q", seen, want)
+		}
+	})
+}
+
+func TestConversationGetIsBounded(t *testing.T) {
+	through(t, func(t *testing.T, w *world, open func(string) client) {
+		var events []string
+		for i := range 6000 {
+			switch {
+			case i%1000 == 0:
+				events = append(events, fmt.Sprintf(`{"type":"chat_response","message":"%d %s"}`, i, strings.Repeat("é", 12<<10)))
+			default:
+				events = append(events, `{"type":"chat_response","reasoning":"x"}`)
+			}
+		}
+		w.library.add(conversation.Summary{ID: "18"}, events...)
+		a := open(w.agent("a", structured))
+		var seen []int
+		next, calls := 0, 0
+		for calls = 1; calls < 20; calls++ {
+			r := a.ok("conversation_get", object{"conversationId": "18", "after": next})
+			if n := len(textOf(r)); n > 21<<10 {
+				t.Errorf("the text has %d bytes, want about 20 KiB", n)
+			}
+			page := value[eventPage](t, r.StructuredContent)
+			if page.Next-next > 2000 {
+				t.Errorf("one call looked at %d events, want 2000 at the most", page.Next-next)
+			}
+			for _, e := range page.Events {
+				seen = append(seen, e.Index)
+				if !strings.Contains(e.Text, "more bytes are left out") {
+					t.Errorf("event %d is cut without a word", e.Index)
+				}
+			}
+			if next = page.Next; !page.More {
+				break
+			}
+		}
+		if want := []int{0, 1000, 2000, 3000, 4000, 5000}; !slices.Equal(seen, want) {
+			t.Errorf("after %d calls = %v, want %v", calls, seen, want)
+		}
+	})
+}
+
+func TestClaimOfMuch(t *testing.T) {
+	through(t, func(t *testing.T, w *world, open func(string) client) {
+		a := open(w.agent("a"))
+		d := w.send("a", "one", 100)
+		for i := range d.Threads {
+			d.Threads[i].Body = strings.Repeat("x", 8192)
+		}
+		got := textOf(a.ok("dispatch_inbox", inbox("claim")))
+		if len(got) > 22<<10 {
+			t.Errorf("the text has %d bytes, want about 20 KiB", len(got))
+		}
+		for i := range d.Threads {
+			if !strings.Contains(got, fmt.Sprintf("d1-t%d", i+1)) {
+				t.Errorf("thread %d is not even named", i+1)
+			}
+		}
+		if got := textOf(a.ok("comment_get", object{"threadId": "d1-t100"})); !strings.Contains(got, d.Threads[99].Body) {
+			t.Error("a thread that is named cannot be read")
+		}
+	})
+}
+
+func TestThreadsOfOwnBundles(t *testing.T) {
+	through(t, func(t *testing.T, w *world, open func(string) client) {
+		a := open(w.agent("a", structured))
+		w.send("a", "one", 3)
+		a.ok("dispatch_inbox", inbox("claim"))
+		a.ok("comment_resolve", object{"threadId": "d1-t2"})
+		type page struct {
+			Threads []struct{ ID string }
+			Next    string
+		}
+		p := value[page](t, a.ok("comment_list", object{"dispatchId": "d1", "state": "open", "limit": 1}).StructuredContent)
+		if len(p.Threads) != 1 || p.Threads[0].ID != "d1-t1" || p.Next == "" {
+			t.Errorf("the first page = %+v, want d1-t1 and more", p)
+		}
+		p = value[page](t, a.ok("comment_list", object{"state": "open", "cursor": p.Next}).StructuredContent)
+		if len(p.Threads) != 1 || p.Threads[0].ID != "d1-t3" || p.Next != "" {
+			t.Errorf("the second page = %+v, want d1-t3 alone", p)
+		}
+	})
+}
+
+func TestReplyTwice(t *testing.T) {
+	through(t, func(t *testing.T, w *world, open func(string) client) {
+		a := open(w.agent("a"))
+		w.send("a", "one", 1)
+		a.ok("dispatch_inbox", inbox("claim"))
+		args := object{"threadId": "d1-t1", "body": "Done.", "idempotencyKey": "0123456789abcdef"}
+		if first, second := textOf(a.ok("comment_reply", args)), textOf(a.ok("comment_reply", args)); first != second {
+			t.Errorf("the second reply = %q, want %q", second, first)
+		}
+		if got := len(w.bundles[0].Threads[0].Replies); got != 1 {
+			t.Errorf("replies = %d, want 1", got)
+		}
+	})
+}
