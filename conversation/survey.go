@@ -123,7 +123,7 @@ type farPair struct{ response, call uint32 }
 const partEvents = 24
 
 // mostTools is how many tools are told apart.
-const mostTools = 1000
+const mostTools = 200
 
 // NewSurvey returns the survey of a log of no events. names are those before the first; turnStarts
 // says whether the log has any [TurnStart]: see [Survey.Holds].

@@ -35,7 +35,8 @@ type presenter struct {
 	// texts that have one hash.
 	seed maphash.Seed
 	// alone says that there is no server to ask for more.
-	alone bool
+	alone     bool
+	projected projections
 	// renders counts entries that were rendered.
 	renders atomic.Int64
 }

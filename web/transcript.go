@@ -164,6 +164,8 @@ type folding struct {
 	// running are the indexes of the calls of the turn that nothing has become of.
 	running []int
 	work    *work
+	// projected is of the model view.
+	projected *projections
 }
 
 // window gives the events of a log, of which some are at hand.
@@ -551,6 +553,7 @@ func (p *presenter) transcribe(log *conversation.Log, v view) *transcript {
 func (p *presenter) transcribePart(log *conversation.Log, survey *conversation.Survey, v view, part conversation.Part, end int, known map[string]*entry) *transcript {
 	t := &transcript{log: log, survey: survey, part: part, end: end, seen: log.Len(), at: log.At(end), names: log.Names,
 		folding: newFolding(p.seed, &window{log: log}, survey, v, part), said: said{part: -1}}
+	t.folding.projected = &p.projected
 	t.born = time.Now().UnixNano()
 	t.coloured = t.born
 	t.take(p, t.folding.log.load(part.First, end), nil, known)

@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"hash/maphash"
+	"sync"
 
 	"serve-web/conversation"
 	"serve-web/userview"
@@ -56,7 +57,7 @@ func (f *folding) model(events []conversation.Event, pieces []piece) []piece {
 	first := f.marker // a copy
 	opens := events[0].Index == 0 || first.Turns.Opens(conversation.KindOf(events[0].Body))
 	turn := first.Next(events[0]).Turn
-	model := userview.NewProjection(f.log.compactions(f.survey), f.survey.Turns()).At(turn, opens)
+	model := f.projected.of(f.survey, f.log).At(turn, opens)
 	calls := map[int]*conversation.ToolCall{} // as the model has them, by index
 	for _, e := range events {
 		mark := f.marker // a copy
@@ -196,6 +197,29 @@ func (f *folding) askedBy(r conversation.InquiryResponse, index int) *conversati
 		}
 	}
 	return nil
+}
+
+// projections keeps the projection of the log that was folded last: its parts all need it, and it is made
+// of all compactions and turns. The zero value, and nil, are ready.
+type projections struct {
+	mu     sync.Mutex
+	survey *conversation.Survey
+	last   *userview.Projection
+}
+
+func (p *projections) of(survey *conversation.Survey, log *window) *userview.Projection {
+	if p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.survey == survey {
+			return p.last
+		}
+	}
+	made := userview.NewProjection(log.compactions(survey), survey.Turns())
+	if p != nil && log.err == nil {
+		p.survey, p.last = survey, made
+	}
+	return made
 }
 
 // compactions are those of a log.
