@@ -11,9 +11,10 @@ TOOL   = $(GO) tool -modfile=tools/go.mod
 ROOT   = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 APT    = $(ROOT) env DEBIAN_FRONTEND=noninteractive apt-get
 DRIVER := .e2e/driver
+SUITE := mcp/testdata/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help run build install-plugin test unit e2e check lint targets vulnerabilities bench fuzz image clean
+.PHONY: help run build install-plugin test unit e2e conformance check lint targets vulnerabilities bench fuzz image clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,7 +60,19 @@ node_modules/.package-lock.json: package.json package-lock.json
 	npm ci --ignore-scripts --no-audit --no-fund
 	@touch $@
 
-check: lint targets vulnerabilities test ## everything above and: format, vet, staticcheck, generated code, modules, vulnerabilities
+# The suite needs Node 22; where there is an older one, it brings its own.
+conformance: $(SUITE)/node_modules/.package-lock.json ## hold the MCP server to the protocol's own suite
+	SERVE_WEB_NODE="$$(echo "$$PWD"/$(SUITE)/node_modules/node-linux-*/bin/node | grep -v '*' || command -v node)" \
+	SERVE_WEB_CONFORMANCE="$$PWD/$(SUITE)/node_modules/@modelcontextprotocol/conformance/dist/index.js" \
+	$(GO) test -count=1 -run '^TestConformance$$' ./mcp
+
+$(SUITE)/node_modules/.package-lock.json: $(SUITE)/package.json $(SUITE)/package-lock.json
+	@command -v npm >/dev/null || { echo 'make conformance needs Node with npm: https://nodejs.org, or apt-get install nodejs npm' >&2; exit 1; }
+	@[ "$$(node -p 'parseInt(process.versions.node)')" -ge 22 ] && old=--omit=optional || old=; \
+	cd $(SUITE) && npm ci --ignore-scripts --no-audit --no-fund $$old
+	@touch $@
+
+check: lint targets vulnerabilities test conformance ## everything above and: format, vet, staticcheck, generated code, modules, vulnerabilities
 
 lint: node_modules/.package-lock.json
 	@files=$$(git ls-files -z '*.go' | xargs -0 gofmt -l) && [ -z "$$files" ] || { echo "not formatted (gofmt -w): $$files" >&2; exit 1; }
@@ -96,4 +109,4 @@ image: ## build the container image serve-web with Docker
 	docker build --build-arg VERSION=$(VERSION) -t serve-web .
 
 clean: ## remove what was built and installed here
-	rm -rf bin .e2e node_modules e2e/artifacts
+	rm -rf bin .e2e node_modules e2e/artifacts $(SUITE)/node_modules

@@ -98,7 +98,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 		}
 		switch {
 		case err == bufio.ErrBufferFull:
-		case long && err == nil:
+		case long && (err == nil || err == io.EOF):
 			return nil, errLong
 		case long:
 			return nil, err
