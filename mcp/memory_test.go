@@ -66,6 +66,8 @@ func (m *memory) agent(name string, change ...func(*agents.Caller)) string {
 		f(&c)
 	}
 	token := "token-of-" + name
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.tokens[token] = c
 	return token
 }
