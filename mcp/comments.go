@@ -71,18 +71,17 @@ func (s *server) commentList(ctx context.Context, c *call, raw []byte) (*answer,
 		return nil, about("bundle", err)
 	}
 	page := struct {
-		Threads []Thread `json:"threads"`
-		Next    string   `json:"next,omitempty"`
-	}{append([]Thread{}, threads...), next}
-	var b strings.Builder
-	writeThreads(&b, threads)
+		threadItems
+		Next string `json:"next,omitempty"`
+	}{boundThreads(threads, textBytes), next}
+	text := page.text()
 	switch {
 	case len(threads) == 0:
-		b.WriteString("There are no threads.\n")
+		text = "There are no threads.\n"
 	case next != "":
-		fmt.Fprintf(&b, "More: comment_list with cursor %q.\n", next)
+		text += fmt.Sprintf("More: comment_list with cursor %q.\n", next)
 	}
-	return textAnswer(b.String(), page), nil
+	return textAnswer(text, page), nil
 }
 
 func (s *server) commentGet(ctx context.Context, c *call, raw []byte) (*answer, error) {
@@ -94,7 +93,8 @@ func (s *server) commentGet(ctx context.Context, c *call, raw []byte) (*answer, 
 	if err != nil {
 		return nil, about("thread", err)
 	}
-	return textAnswer(shorten(threadText(t), textBytes), t), nil
+	item := boundThread(threadItem{Thread: t}, textBytes)
+	return textAnswer(item.text(), item), nil
 }
 
 func (s *server) commentResolve(ctx context.Context, c *call, raw []byte) (*answer, error) {
@@ -109,7 +109,7 @@ func (s *server) commentResolve(ctx context.Context, c *call, raw []byte) (*answ
 	if !was {
 		c.resolved = t.DispatchID
 	}
-	return textAnswer(fmt.Sprintf("Thread %s is resolved.", t.ID), t), nil
+	return textAnswer(fmt.Sprintf("Thread %s is resolved.", oneLine(t.ID)), boundThread(threadItem{Thread: t}, textBytes)), nil
 }
 
 // threadArgument reads the arguments of a tool that takes a thread alone.
@@ -155,7 +155,7 @@ func (s *server) commentReply(ctx context.Context, c *call, raw []byte) (*answer
 	if err != nil {
 		return nil, about("thread", err)
 	}
-	return textAnswer(fmt.Sprintf("Reply %s stands in thread %s, which is still open.", r.ID, in.ThreadID), r), nil
+	return textAnswer(fmt.Sprintf("Reply %s stands in the thread, which is still open.", oneLine(r.ID)), r), nil
 }
 
 // fits reports whether a text says something, in no more than some characters.
@@ -163,32 +163,70 @@ func fits(s string, limit int) bool {
 	return strings.TrimSpace(s) != "" && utf8.RuneCountInString(s) <= limit
 }
 
-// writeThreads writes threads until a result has as much text as it may have, and names the others.
-func writeThreads(b *strings.Builder, threads []Thread) {
-	for i, t := range threads {
-		text := threadText(t)
-		if b.Len()+len(text) <= textBytes {
-			b.WriteString(text)
-			continue
-		}
-		if i == 0 { // one alone may be too long
-			b.WriteString(shorten(text, textBytes-b.Len()))
-			threads = threads[1:]
-		} else {
-			threads = threads[i:]
-		}
-		ids := make([]string, len(threads))
-		for i, t := range threads {
-			ids[i] = oneLine(t.ID)
-		}
-		if len(ids) > 0 {
-			fmt.Fprintf(b, "\nThe other threads do not fit here. Read each with comment_get: %s.\n", strings.Join(ids, ", "))
-		}
-		return
-	}
+// threadItem is a thread as a result has it, bounded in its length.
+type threadItem struct {
+	Thread
+	// LeftOut counts the replies that do not fit, the oldest.
+	LeftOut int `json:"repliesLeftOut,omitempty"`
 }
 
-func threadText(t Thread) string {
+// threadItems is as many threads as fit into a result.
+type threadItems struct {
+	Threads []threadItem `json:"threads"`
+	// Others are the ids of those that do not.
+	Others []string `json:"otherThreads,omitempty"`
+}
+
+// boundThreads returns the threads that fit into some bytes of text, the first one in any case.
+func boundThreads(threads []Thread, room int) threadItems {
+	out := threadItems{Threads: []threadItem{}}
+	for i, t := range threads {
+		item := threadItem{Thread: t}
+		n := len(item.text())
+		if i == 0 && n > room {
+			item = boundThread(item, room)
+			n = len(item.text())
+		}
+		if i > 0 && n > room {
+			for _, t := range threads[i:] {
+				out.Others = append(out.Others, t.ID)
+			}
+			break
+		}
+		out.Threads = append(out.Threads, item)
+		room -= n
+	}
+	return out
+}
+
+// boundThread leaves out what makes a thread longer than some bytes of text: first its oldest replies.
+func boundThread(t threadItem, room int) threadItem {
+	for len(t.text()) > room && len(t.Replies) > 0 {
+		t.Replies = t.Replies[1:]
+		t.LeftOut++
+	}
+	if n := len(t.text()); n > room {
+		t.Body = shorten(t.Body, len(t.Body)-(n-room))
+	}
+	return t
+}
+
+func (t threadItems) text() string {
+	var b strings.Builder
+	for _, t := range t.Threads {
+		b.WriteString(t.text())
+	}
+	if len(t.Others) > 0 {
+		ids := make([]string, len(t.Others))
+		for i, id := range t.Others {
+			ids[i] = oneLine(id)
+		}
+		fmt.Fprintf(&b, "The other threads do not fit here. Read each with comment_get: %s.\n", strings.Join(ids, ", "))
+	}
+	return b.String()
+}
+
+func (t threadItem) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Thread %s (%s), bundle %s: conversation %s, event %d", oneLine(t.ID), oneLine(t.State), oneLine(t.DispatchID), oneLine(t.Conversation), t.Event)
 	if t.Vanished {
@@ -199,6 +237,9 @@ func threadText(t Thread) string {
 		fmt.Fprintf(&b, "> %s\n", oneLine(t.Quote))
 	}
 	fmt.Fprintf(&b, "%s\n", t.Body)
+	if t.LeftOut > 0 {
+		fmt.Fprintf(&b, "(%s left out)\n", counted(t.LeftOut, "earlier reply", "earlier replies"))
+	}
 	for _, r := range t.Replies {
 		fmt.Fprintf(&b, "Reply by %s, %s:\n%s\n", oneLine(r.Author), r.Time.UTC().Format(time.RFC3339), r.Body)
 	}

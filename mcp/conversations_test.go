@@ -186,22 +186,68 @@ func TestConversationGetIsBounded(t *testing.T) {
 
 func TestClaimOfMuch(t *testing.T) {
 	through(t, func(t *testing.T, w *world, open func(string) client) {
-		a := open(w.agent("a"))
+		a := open(w.agent("a", structured))
 		d := w.send("a", "one", 100)
 		for i := range d.Threads {
 			d.Threads[i].Body = strings.Repeat("x", 8192)
 		}
-		got := textOf(a.ok("dispatch_inbox", inbox("claim")))
-		if len(got) > 22<<10 {
-			t.Errorf("the text has %d bytes, want about 20 KiB", len(got))
+		r := a.ok("dispatch_inbox", inbox("claim"))
+		b, err := json.Marshal(r.StructuredContent)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for i := range d.Threads {
-			if !strings.Contains(got, fmt.Sprintf("d1-t%d", i+1)) {
-				t.Errorf("thread %d is not even named", i+1)
+		for form, got := range map[string]string{"text": textOf(r), "structuredContent": string(b)} {
+			if len(got) > 22<<10 {
+				t.Errorf("the %s has %d bytes, want about 20 KiB", form, len(got))
+			}
+			for i := range d.Threads {
+				if !strings.Contains(got, fmt.Sprintf("d1-t%d", i+1)) {
+					t.Errorf("thread %d is not even named in the %s", i+1, form)
+				}
 			}
 		}
 		if got := textOf(a.ok("comment_get", object{"threadId": "d1-t100"})); !strings.Contains(got, d.Threads[99].Body) {
 			t.Error("a thread that is named cannot be read")
+		}
+	})
+}
+
+func TestInboxOfMany(t *testing.T) {
+	through(t, func(t *testing.T, w *world, open func(string) client) {
+		a := open(w.agent("a", structured))
+		for range 150 {
+			w.send("a", "one", 1).Note = strings.Repeat("note ", 400)
+		}
+		r := a.ok("dispatch_inbox", inbox("list"))
+		list := value[struct {
+			Queued []struct{ ID string }
+			More   int
+		}](t, r.StructuredContent)
+		if n := len(list.Queued); n < 20 || n+list.More != 150 || list.Queued[0].ID != "d1" {
+			t.Errorf("the inbox names %d and counts %d more, want 150 in all", n, list.More)
+		}
+		if got := textOf(r); len(got) > 21<<10 || !strings.HasSuffix(got, fmt.Sprintf("and %d more.\n", list.More)) {
+			t.Errorf("the inbox has %d bytes, and ends in %q, want about 20 KiB and how many more", len(got), got[len(got)-20:])
+		}
+	})
+}
+
+func TestLongThread(t *testing.T) {
+	through(t, func(t *testing.T, w *world, open func(string) client) {
+		a := open(w.agent("a", structured))
+		d := w.send("a", "one", 1)
+		a.ok("dispatch_inbox", inbox("claim"))
+		for i := range 10 {
+			d.Threads[0].Replies = append(d.Threads[0].Replies, agents.Reply{ID: fmt.Sprint(i), Body: fmt.Sprint("reply ", i, strings.Repeat("x", 8000))})
+		}
+		r := a.ok("comment_get", object{"threadId": "d1-t1"})
+		got := textOf(r)
+		if len(got) > 21<<10 || !strings.Contains(got, "(8 earlier replies left out)") || strings.Contains(got, "reply 7") || !strings.Contains(got, "reply 8") {
+			t.Errorf("a thread with 80 kB of replies = %d bytes, %.200q, want the last replies in about 20 KiB", len(got), got)
+		}
+		d.Threads[0].Body = strings.Repeat("é", 20000)
+		if got := textOf(a.ok("comment_get", object{"threadId": "d1-t1"})); len(got) > 21<<10 || !strings.Contains(got, "more bytes are left out") {
+			t.Errorf("a thread with 40 kB of text = %d bytes, want about 20 KiB", len(got))
 		}
 	})
 }

@@ -54,7 +54,7 @@ func (s *server) inbox(ctx context.Context, c *call, raw []byte) (*answer, error
 	if err != nil {
 		return nil, about("bundle", err)
 	}
-	return textAnswer(fmt.Sprintf("Bundle %s is %s.", oneLine(d.ID), oneLine(d.State)), map[string]any{"dispatch": d}), nil
+	return textAnswer(fmt.Sprintf("Bundle %s is %s.", oneLine(d.ID), oneLine(d.State)), map[string]any{"dispatch": briefly(d)}), nil
 }
 
 func (s *server) inboxList(ctx context.Context, agent string) (*answer, error) {
@@ -62,41 +62,54 @@ func (s *server) inboxList(ctx context.Context, agent string) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	value := struct {
+		Held   *Dispatch  `json:"held,omitempty"`
+		Queued []Dispatch `json:"queued"`
+		// More counts those behind them.
+		More int `json:"more,omitempty"`
+	}{Queued: []Dispatch{}}
 	var b strings.Builder
 	if held != nil {
-		fmt.Fprintf(&b, "You hold: %s\n", dispatchLine(*held))
+		d := briefly(*held)
+		value.Held = &d
+		fmt.Fprintf(&b, "You hold: %s\n", dispatchLine(d))
 	}
-	for _, d := range queued {
+	for i, d := range queued {
+		d = briefly(d)
 		line := "Queued: " + dispatchLine(d) + "\n"
 		if b.Len()+len(line) > textBytes {
-			b.WriteString("… and more.\n")
+			value.More = len(queued) - i
+			fmt.Fprintf(&b, "… and %d more.\n", value.More)
 			break
 		}
+		value.Queued = append(value.Queued, d)
 		b.WriteString(line)
 	}
 	if b.Len() == 0 {
 		b.WriteString("Your inbox is empty.\n")
 	}
-	value := struct {
-		Held   *Dispatch  `json:"held,omitempty"`
-		Queued []Dispatch `json:"queued"`
-	}{held, append([]Dispatch{}, queued...)}
 	return textAnswer(b.String(), value), nil
 }
 
+// briefly returns a bundle for a list: without its threads, and with the beginning of its note.
+func briefly(d Dispatch) Dispatch {
+	d.Threads, d.Note = nil, oneLine(d.Note)
+	return d
+}
+
 func dispatchLine(d Dispatch) string {
-	line := fmt.Sprintf("%s  %s  sent %s  %s", oneLine(d.ID), oneLine(d.State), d.Sent.UTC().Format(time.RFC3339), counted(d.Size, "thread"))
+	line := fmt.Sprintf("%s  %s  sent %s  %s", oneLine(d.ID), oneLine(d.State), d.Sent.UTC().Format(time.RFC3339), counted(d.Size, "thread", "threads"))
 	if d.Note != "" {
-		line += "  " + oneLine(d.Note)
+		line += "  " + d.Note
 	}
 	return line
 }
 
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
 	}
-	return fmt.Sprint(n, " ", what)
+	return fmt.Sprint(n, " ", many)
 }
 
 func (s *server) inboxClaim(ctx context.Context, agent string) (*answer, error) {
@@ -104,14 +117,17 @@ func (s *server) inboxClaim(ctx context.Context, agent string) (*answer, error) 
 	if err != nil {
 		return nil, err
 	}
-	value := struct {
-		Claimed *Dispatch `json:"claimed"`
-	}{d}
 	if d == nil {
-		return textAnswer("Nothing is queued, and nothing was claimed.", value), nil
+		return textAnswer("Nothing is queued, and nothing was claimed.", map[string]any{"claimed": nil}), nil
 	}
+	bare := *d
+	bare.Threads = nil
+	value := struct {
+		Claimed Dispatch `json:"claimed"`
+		threadItems
+	}{bare, boundThreads(d.Threads, textBytes)}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Bundle %s is yours (%s): %s.", oneLine(d.ID), oneLine(d.State), counted(d.Size, "thread"))
+	fmt.Fprintf(&b, "Bundle %s is yours (%s): %s.", oneLine(d.ID), oneLine(d.State), counted(d.Size, "thread", "threads"))
 	if !d.Lease.IsZero() {
 		fmt.Fprintf(&b, " Reply, or confirm it with delivered, before %s; else it is queued again.", d.Lease.UTC().Format(time.RFC3339))
 	}
@@ -119,6 +135,6 @@ func (s *server) inboxClaim(ctx context.Context, agent string) (*answer, error) 
 	if d.Note != "" {
 		fmt.Fprintf(&b, "Note: %s\n\n", d.Note)
 	}
-	writeThreads(&b, d.Threads)
+	b.WriteString(value.text())
 	return textAnswer(b.String(), value), nil
 }
