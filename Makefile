@@ -14,7 +14,7 @@ DRIVER := .e2e/driver
 SUITE := mcp/testdata/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help run build install-plugin test unit e2e conformance check lint targets vulnerabilities bench fuzz image clean
+.PHONY: help run build install-plugin test unit e2e soak conformance check lint targets vulnerabilities bench fuzz image clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,10 @@ e2e: node_modules/.package-lock.json
 	@command -v chromium >/dev/null || { $(APT) update -qq && $(APT) install -y -qq --no-install-recommends chromium fonts-liberation; }
 	@mkdir -p $(DRIVER) && ln -sfn ../../node_modules/playwright-core $(DRIVER)/package
 	PLAYWRIGHT_DRIVER_PATH="$$PWD/$(DRIVER)" PLAYWRIGHT_NODEJS_PATH="$$(command -v node)" $(GO) test -count=1 ./e2e
+
+SOAKTIME ?= 10m
+soak: ## follow a log that is written, renamed, cut and removed for SOAKTIME (10m), with many clients and restarts
+	FOLLOW_FOR=$(SOAKTIME) CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 0 -run '^TestFollowWriter$$' -v ./e2e
 
 node_modules/.package-lock.json: package.json package-lock.json
 	@command -v npm >/dev/null || { echo 'make test needs Node with npm: https://nodejs.org, or apt-get install nodejs npm' >&2; exit 1; }
