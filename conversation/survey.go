@@ -90,8 +90,6 @@ type Part struct {
 	First int
 	// Turns counts on from there.
 	Turns Turns
-	// Waiting says that calls before it had no response there.
-	Waiting bool
 }
 
 // TurnFacts is what is known of a turn.
@@ -178,7 +176,7 @@ func (s *Survey) Add(e Sketch) {
 	after := s.passages
 	begins := after.Next(e.Kind, i) == i
 	if i == 0 || s.ends(e.Kind, opens, begins) {
-		s.part = Part{First: i, Turns: before, Waiting: len(s.calling) > 0 && !opens}
+		s.part = Part{First: i, Turns: before}
 		s.parts = append(s.parts, s.part)
 		s.passages = Passages{}
 	}
