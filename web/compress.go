@@ -2,10 +2,10 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"container/list"
 	"hash/maphash"
 	"io"
-	"net"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -42,12 +42,8 @@ func encodingFor(c echo.Context) string {
 }
 
 func isLoopback(remote string) bool {
-	host, _, err := net.SplitHostPort(remote)
-	if err != nil {
-		return true // no network
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.Unmap().IsLoopback()
+	at, err := netip.ParseAddrPort(remote)
+	return err != nil || at.Addr().Unmap().IsLoopback() // or no network at all
 }
 
 // acceptedEncoding chooses by Accept-Encoding (RFC 9110, 12.5.3): the one that is wanted more, of equal
@@ -101,6 +97,7 @@ type squeezer struct {
 	kept   map[squeezeKey]*list.Element
 	recent list.List // of *squeezed, the latest used first
 	size   int
+	budget int
 	work   int // how often something was compressed
 }
 
@@ -117,7 +114,7 @@ type squeezed struct {
 }
 
 func newSqueezer() *squeezer {
-	return &squeezer{seed: maphash.MakeSeed(), kept: map[squeezeKey]*list.Element{}}
+	return &squeezer{seed: maphash.MakeSeed(), budget: squeezedBytes, kept: map[squeezeKey]*list.Element{}}
 }
 
 // compress returns body in an encoding; who asks for the same at the same time waits for one compressor.
@@ -135,17 +132,22 @@ func (s *squeezer) compress(body []byte, encoding string) []byte {
 	q := e.Value.(*squeezed)
 	q.once.Do(func() {
 		var b bytes.Buffer
-		if w, err := compressor(&b, encoding); err == nil {
+		w, err := compressor(&b, encoding)
+		if err == nil {
 			_, err = w.Write(body)
-			if closed := w.Close(); err == nil && closed == nil {
-				q.out = b.Bytes()
-			}
+			err = cmp.Or(err, w.Close())
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.work++
+		if err == nil {
+			q.out = b.Bytes()
+		}
+		if s.kept[key] != e {
+			return // it had to make room meanwhile
+		}
 		s.size += len(q.out)
-		for s.size > squeezedBytes && s.recent.Len() > 1 {
+		for s.size > s.budget && s.recent.Len() > 1 {
 			last := s.recent.Remove(s.recent.Back()).(*squeezed)
 			delete(s.kept, last.key)
 			s.size -= len(last.out)
@@ -160,7 +162,7 @@ func (s *squeezer) tag(body []byte) string {
 	return `W/"` + strconv.FormatUint(maphash.Bytes(s.seed, body), 36) + `"`
 }
 
-// has reports whether an If-None-Match header names a tag (RFC 9110, 13.1.2).
+// hasTag reports whether an If-None-Match header names a tag (RFC 9110, 13.1.2).
 func hasTag(headers []string, tag string) bool {
 	for _, header := range headers {
 		for _, t := range strings.Split(header, ",") {

@@ -124,6 +124,19 @@ func TestCompressedOnce(t *testing.T) {
 	}
 }
 
+// TestSqueezed: what is kept is accounted for, also where it had to make room while it was compressed.
+func TestSqueezed(t *testing.T) {
+	var bodies [][]byte
+	for i := range 200 {
+		bodies = append(bodies, []byte(strings.Repeat(fmt.Sprint(i, " words "), 2000)))
+	}
+	for _, budget := range []int{0, 1000, 1 << 20} {
+		if !web.Squeeze(bodies, budget) {
+			t.Errorf("with room for %d bytes, what is accounted for is not what is kept", budget)
+		}
+	}
+}
+
 // TestNotModified: who has the page as it is gets 304, and who has another one gets this.
 func TestNotModified(t *testing.T) {
 	src := newSource(logWith(t, conv, request("a")))

@@ -37,11 +37,11 @@ func (s *Server) writeEvents(c echo.Context) error {
 	default:
 		return badRequest("The parameter view is raw or user.")
 	}
-	log, err := s.library.Read(c.Request().Context(), id)
-	if err != nil {
+	var events []conversation.Event
+	err = s.transcripts.withLog(c.Request().Context(), id, func(log *conversation.Log) (err error) {
+		events, err = log.All()
 		return err
-	}
-	events, err := log.All()
+	})
 	if err != nil {
 		return err
 	}

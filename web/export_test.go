@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"hash/fnv"
 	"net/http/httptest"
+	"sync"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -91,4 +92,21 @@ func (s *Server) Compressions() int {
 	s.squeezer.mu.Lock()
 	defer s.squeezer.mu.Unlock()
 	return s.squeezer.work
+}
+
+// Squeeze compresses bodies with room for so many bytes, all at the same time, and returns whether what
+// is accounted for is what is kept.
+func Squeeze(bodies [][]byte, budget int) (accounted bool) {
+	s := newSqueezer()
+	s.budget = budget
+	var wg sync.WaitGroup
+	for _, b := range bodies {
+		wg.Go(func() { s.compress(b, encodingGzip) })
+	}
+	wg.Wait()
+	kept := 0
+	for e := s.recent.Front(); e != nil; e = e.Next() {
+		kept += len(e.Value.(*squeezed).out)
+	}
+	return kept == s.size && len(s.kept) == s.recent.Len()
 }

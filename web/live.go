@@ -281,7 +281,11 @@ type status struct {
 // beside returns what a stream says beside the entries, and a word that differs when it does.
 func (l *live) beside(ctx context.Context, t *transcript, id string, now time.Time) ([]sse.Event, string, error) {
 	page := presentHead(t, now)
-	state, err := json.Marshal(status{Writing: l.server.follower.Writing(id), Tools: t.waiting()})
+	tools := t.waiting()
+	if err := t.folding.log.err; err != nil {
+		return nil, "", err
+	}
+	state, err := json.Marshal(status{Writing: l.server.follower.Writing(id), Tools: tools})
 	if err != nil {
 		return nil, "", fmt.Errorf("writing the state of a conversation: %w", err)
 	}

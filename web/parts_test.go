@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,6 +25,7 @@ import (
 type elsewhere struct {
 	events []conversation.Event
 	read   int
+	reads  int
 	left   int // reads until it changes; negative: it does not
 }
 
@@ -32,6 +34,7 @@ func (e *elsewhere) ReadEvents(from, to int) ([]conversation.Event, error) {
 		return nil, conversation.ErrChanged
 	}
 	e.left--
+	e.reads++
 	e.read += to - from
 	return e.events[from:to], nil
 }
@@ -307,5 +310,62 @@ func TestPartLinks(t *testing.T) {
 	}
 	if got := get("/conversations/1?at=e99999999"); !strings.Contains(got, "data-position=") {
 		t.Error("an entry behind the end does not lead to the end")
+	}
+}
+
+// edited is a library whose conversation was edited since it was read first.
+type edited struct {
+	*changing
+	was   *conversation.Log
+	reads int
+}
+
+func (l *edited) Read(ctx context.Context, id string) (*conversation.Log, error) {
+	if l.reads++; l.reads == 1 {
+		return l.was, nil
+	}
+	return l.changing.Read(ctx, id)
+}
+
+// TestChangedIsReadAgain: no route fails because a log was edited between its reading and that of its
+// events.
+func TestChangedIsReadAgain(t *testing.T) {
+	whole := LogOf(t, "1", events("turn", "request:a", "message:b", "call:a", "text:c"))
+	for _, target := range []string{"", "?all=1", "?view=model", "/parts?at=e0", "/text/e1", "/text/e2?view=raw", "/events", "/events?view=user"} {
+		was, gone := away(whole)
+		gone.left = 0
+		now, _ := away(whole)
+		s := New(Config{Library: &edited{changing: &changing{now}, was: was}})
+		if code, body := Get(s, "/conversations/1"+target); code != 200 {
+			t.Errorf("GET %s of a log that changed once = %d %.200s", target, code, body)
+		}
+	}
+	was, gone := away(whole)
+	gone.left = 0
+	for _, target := range []string{"", "/text/e1", "/events"} {
+		if code, _ := Get(New(Config{Library: &changing{was}}), "/conversations/1"+target); code != 503 {
+			t.Errorf("GET %s of a log that changes each time = %d, want 503", target, code)
+		}
+	}
+}
+
+// TestPassageIsReadAtOnce: however many pieces the open passage has, an append reads it in one go.
+func TestPassageIsReadAtOnce(t *testing.T) {
+	raws := []jsontext.Value{event("turn"), event("request:q")}
+	for i := range 400 {
+		raws = append(raws, event("message:"+fmt.Sprint(i)))
+	}
+	lib := &changing{}
+	s := serverOf(nil)
+	s.library, s.transcripts.library = lib, lib
+	log, _ := away(logOf("1", raws[:300]))
+	lib.log = log
+	if _, err := s.transcripts.read(t.Context(), "1", userView, -1); err != nil {
+		t.Fatal(err)
+	}
+	log, events := away(logOf("1", raws))
+	lib.log = log
+	if _, err := s.transcripts.read(t.Context(), "1", userView, -1); err != nil || events.reads > 3 {
+		t.Errorf("an append to a passage of 300 pieces = %v after %d reads, want 3 at most", err, events.reads)
 	}
 }

@@ -34,11 +34,10 @@ func (s *Server) piece(c echo.Context) (id string, p *piece, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	log, err := s.library.Read(c.Request().Context(), id)
-	if err != nil {
-		return "", nil, err
-	}
-	p, ok, err = pieceOf(s.transcripts.presenter.seed, log, v, c.Param("entry"))
+	err = s.transcripts.withLog(c.Request().Context(), id, func(log *conversation.Log) (err error) {
+		p, ok, err = pieceOf(s.transcripts.presenter.seed, log, v, c.Param("entry"))
+		return err
+	})
 	if err != nil {
 		return "", nil, err
 	}
@@ -67,9 +66,10 @@ func pieceOf(seed maphash.Seed, log *conversation.Log, v view, name string) (*pi
 			to = survey.PartAt(int(survey.Turn(min(c.To, survey.Turns()-1)).First))
 		}
 	}
+	var projected projections
 	for i := from; i <= to; i++ {
 		part, end := survey.Part(i)
-		pieces, err := foldPart(seed, log, survey, v, part, end)
+		pieces, err := foldPart(seed, log, survey, v, part, end, &projected)
 		if err != nil {
 			return nil, false, err
 		}

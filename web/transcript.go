@@ -191,6 +191,17 @@ func (w *window) event(i int) conversation.Event {
 	return events[0]
 }
 
+// slice returns the events from one index on and before another one, in one reading if they are not at
+// hand.
+func (w *window) slice(from, to int) []conversation.Event {
+	if from >= w.from && to <= w.from+len(w.events) {
+		return w.events[from-w.from : to-w.from]
+	}
+	events, err := w.log.Range(from, to)
+	w.err = cmp.Or(w.err, err)
+	return events
+}
+
 // load has the events of a range at hand.
 func (w *window) load(from, to int) []conversation.Event {
 	if w.err != nil || from >= to {
@@ -213,13 +224,14 @@ func newFolding(seed maphash.Seed, log *window, survey *conversation.Survey, v v
 // fold returns the pieces of a view of a log.
 func fold(seed maphash.Seed, log *conversation.Log, v view) ([]piece, error) {
 	survey := log.Surveyed()
-	return foldPart(seed, log, survey, v, conversation.Part{Turns: conversation.Turns{PerRequest: survey.PerRequest()}}, log.Len())
+	return foldPart(seed, log, survey, v, conversation.Part{Turns: conversation.Turns{PerRequest: survey.PerRequest()}}, log.Len(), nil)
 }
 
 // foldPart returns the pieces of a view of the events from a part on and before end.
-func foldPart(seed maphash.Seed, log *conversation.Log, survey *conversation.Survey, v view, part conversation.Part, end int) ([]piece, error) {
+func foldPart(seed maphash.Seed, log *conversation.Log, survey *conversation.Survey, v view, part conversation.Part, end int, projected *projections) ([]piece, error) {
 	w := &window{log: log}
 	f := newFolding(seed, w, survey, v, part)
+	f.projected = projected
 	pieces := f.all(w.load(part.First, end), nil)
 	f.ahead(pieces, end)
 	for i := range pieces {
@@ -246,7 +258,7 @@ func (f *folding) next(e conversation.Event, pieces []piece) []piece {
 	if f.view == userView {
 		kept, ok := userview.UserEvent(e)
 		if !ok {
-			if !f.notes(e) {
+			if !unread(e) {
 				return pieces
 			}
 			kept = e
@@ -256,8 +268,8 @@ func (f *folding) next(e conversation.Event, pieces []piece) []piece {
 	return f.add(pieces, p, e)
 }
 
-// notes reports whether e is one that nothing could be made of and a page still says so at its place.
-func (f *folding) notes(e conversation.Event) bool {
+// unread reports whether e is one that nothing could be made of: a page still says so at its place.
+func unread(e conversation.Event) bool {
 	switch e.Body.(type) {
 	case conversation.Unknown, conversation.Broken:
 		return true
@@ -470,10 +482,16 @@ func (f *folding) whole(p *piece) *piece {
 	if p.parts != nil {
 		w.texts = make([]string, 0, len(p.parts))
 	}
+	var events []conversation.Event // from the first of the passage on
+	if n := len(p.parts); n > 0 && p.passage >= 0 {
+		if events = f.log.slice(p.parts[0], p.parts[n-1]+1); events == nil {
+			return &w // it cannot be read, and so will not be shown
+		}
+	}
 	for _, i := range p.parts {
 		e := w.event
 		if p.passage >= 0 {
-			e = f.log.event(i)
+			e = events[i-p.parts[0]]
 		}
 		switch b := e.Body.(type) {
 		case conversation.Message:
@@ -562,7 +580,7 @@ func (p *presenter) transcribePart(log *conversation.Log, survey *conversation.S
 
 // extend returns the transcript of log, most often a later state of t's own, from the same place on.
 // Where it only grew, all that is done stays; where it was edited, every entry that is the same at the
-// same place stays. It reports false if nothing of the log is where t begins.
+// same place stays.
 func (t *transcript) extend(p *presenter, log *conversation.Log, survey *conversation.Survey) *transcript {
 	n := t.at.Events
 	v := t.folding.view
@@ -946,7 +964,7 @@ func (t *transcript) wholes() func(*piece) *piece {
 	return func(p *piece) *piece {
 		if all == nil {
 			all = map[string]*piece{}
-			pieces, err := foldPart(t.folding.seed, t.log, t.survey, modelView, t.part, t.end)
+			pieces, err := foldPart(t.folding.seed, t.log, t.survey, modelView, t.part, t.end, t.folding.projected)
 			t.folding.log.err = cmp.Or(t.folding.log.err, err)
 			for i := range pieces {
 				all[pieces[i].id()] = &pieces[i]

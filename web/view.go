@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"hash/maphash"
 	"sync"
 
@@ -185,15 +184,13 @@ func (f *folding) askedBy(r conversation.InquiryResponse, index int) *conversati
 	if f.log == nil {
 		return nil
 	}
-	from := max(index-200, 0)
-	events, err := f.log.log.Range(from, min(index, f.log.log.Len()))
-	if err != nil {
-		f.log.err = cmp.Or(f.log.err, err)
-		return nil
-	}
-	for i := len(events) - 1; i >= 0; i-- {
-		if q, ok := events[i].Body.(conversation.InquiryRequest); ok && q.ID == r.ID {
-			return &q
+	const reach, step = 1000, 64
+	for to := min(index, f.log.log.Len()); to > max(index-reach, 0) && f.log.err == nil; to -= step {
+		events := f.log.slice(max(to-step, index-reach, 0), to)
+		for i := len(events) - 1; i >= 0; i-- {
+			if q, ok := events[i].Body.(conversation.InquiryRequest); ok && q.ID == r.ID {
+				return &q
+			}
 		}
 	}
 	return nil
