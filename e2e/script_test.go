@@ -336,6 +336,33 @@ func TestEndOfALongPage(t *testing.T) {
 	}`)
 }
 
+// TestWheelAfterEnd: the End key leads to the end though the page grows meanwhile, and does not cost the
+// wheel its next turn. What is looked at is how far the end is: parts that come in above move all else.
+func TestWheelAfterEnd(t *testing.T) {
+	w := newWriter(t)
+	events := []string{}
+	for range 30 {
+		events = append(events, turn(), request("ask"), message(long("answer")))
+	}
+	c := w.begin("17000000001", "end", events...)
+	s := w.serve()
+	p := open(t, s, look{})
+	p.to(c.path())
+	p.want(p.Mouse().Move(700, 450))
+	for i := range 3 {
+		// The event of this scrolling is over before the next one is waited for.
+		p.eval(`() => new Promise(done => { scrollTo(0, 0); requestAnimationFrame(() => requestAnimationFrame(done)) })`)
+		p.eval(fmt.Sprintf(`() => {
+			window.grown = false;
+			addEventListener('scroll', () => { document.querySelector('#entries').style.paddingBottom = '%dpx'; grown = true }, { once: true });
+		}`, 30*(i+1)))
+		p.press("End")
+		p.until(`() => grown && (` + rest + `)() <= 1`)
+		p.want(p.Mouse().Wheel(0, -1000))
+		p.until(`() => (` + rest + `)() >= 999`)
+	}
+}
+
 // TestRunningToolIsNamed: K-2; the user view does not name tools (V-5).
 func TestRunningToolIsNamed(t *testing.T) {
 	w := newWriter(t)

@@ -761,7 +761,7 @@ function newTranscript(main, entries, announce) {
   on('resize', () => following && toEnd());
   new ResizeObserver(() => {
     if (following && !held && !isRecent(folded) && !isSelecting() && measure().height !== last.height) toEnd();
-  }).observe(entries);
+  }).observe(entries, { box: 'border-box' }); // its padding is part of what there is to scroll
   document.addEventListener('visibilitychange', () => {
     flush();
     seen();
