@@ -76,7 +76,7 @@ var rooms = []room{
 	{"mcp", []string{"conversation", "userview", "review"}, []string{gosdk, jsonv2}, slices.Concat(files, processes, html)},
 	{"templates", []string{"markdown", "static"}, []string{templ}, slices.Concat(files, processes, clock, []string{"net/http"})},
 	{"web", []string{"conversation", "userview", "markdown", "templates", "static", "sse", "review"}, []string{echo, jsonv2, xtext, klauspost}, slices.Concat(files, processes)},
-	{"cmd/serve-web", []string{"conversation", "userview", "source/jp", "source/plugin", "source/plugin/host", "print", "style", "web", "mcp", "demo"}, []string{pflag}, slices.Concat(html, []string{"encoding/json"})},
+	{"cmd/serve-web", []string{"conversation", "userview", "source/jp", "source/plugin", "source/plugin/host", "print", "style", "web", "demo"}, []string{pflag}, slices.Concat(html, []string{"encoding/json"})},
 	{"e2e", nil, []string{playwright}, nil},
 }
 
