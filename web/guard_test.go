@@ -48,20 +48,25 @@ type httpCase struct {
 	Expect                 string
 }
 
+func httpCases(t *testing.T) (cases []httpCase) {
+	t.Helper()
+	b, err := os.ReadFile("testdata/http.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &cases); err != nil {
+		t.Fatal(err)
+	}
+	return cases
+}
+
 // TestHTTPCases sends requests as an attacker might write them, byte by byte, to a real server.
 //
 // The cases are of a server with more in it. What they ask of /api, /mcp and /export is for when those are
 // there; until then they must meet nothing: no method but GET and HEAD, no page, and on each answer
 // the headers. What they ask of streams, TestHTTPStreams asks of ours.
 func TestHTTPCases(t *testing.T) {
-	b, err := os.ReadFile("testdata/http.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []httpCase
-	if err := json.Unmarshal(b, &cases); err != nil {
-		t.Fatal(err)
-	}
+	cases := httpCases(t)
 	server := httptest.NewServer(newServer(newLibrary(kinds(t)), io.Discard))
 	t.Cleanup(server.Close)
 	addr := server.Listener.Addr().String()

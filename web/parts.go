@@ -169,12 +169,9 @@ func (t *transcripts) sheetOf(log *conversation.Log, v view, s span) (*sheet, er
 				}
 			}
 		} else {
-			closed, err := t.closed(log, survey, v, i)
-			if err != nil {
+			var err error
+			if shown, err = t.closedPart(log, survey, v, i); err != nil {
 				return nil, err
-			}
-			for e := range closed.entries {
-				shown.add(e)
 			}
 		}
 		bytes, elements = bytes+shown.bytes, elements+shown.elements
@@ -195,6 +192,19 @@ func (t *transcripts) sheetOf(log *conversation.Log, v view, s span) (*sheet, er
 		}
 	}
 	return out, nil
+}
+
+// closedPart returns the entries of a part of a log that is not its last.
+func (t *transcripts) closedPart(log *conversation.Log, survey *conversation.Survey, v view, i int) (shownPart, error) {
+	closed, err := t.closed(log, survey, v, i)
+	if err != nil {
+		return shownPart{}, err
+	}
+	shown := shownPart{first: closed.part.First}
+	for e := range closed.entries {
+		shown.add(e)
+	}
+	return shown, nil
 }
 
 // latest is the end of a conversation, from the event of an index on if that is not -1.
@@ -233,17 +243,7 @@ func (t *transcripts) allOf(log *conversation.Log, v view) (*sheet, error) {
 	if whole.part.First > 0 {
 		out.rest = func(yield func(shownPart, error) bool) {
 			for i := range whole.survey.PartAt(whole.part.First) {
-				part, _ := whole.survey.Part(i)
-				closed, err := t.closed(log, whole.survey, v, i)
-				if err != nil {
-					yield(shownPart{}, err)
-					return
-				}
-				shown := shownPart{first: part.First}
-				for e := range closed.entries {
-					shown.add(e)
-				}
-				if !yield(shown, nil) {
+				if shown, err := t.closedPart(log, whole.survey, v, i); !yield(shown, err) || err != nil {
 					return
 				}
 			}

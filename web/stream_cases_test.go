@@ -2,12 +2,10 @@ package web_test
 
 import (
 	"bufio"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,14 +15,6 @@ import (
 // TestHTTPStreams is the cases of testdata/http.json that are about streams: theirs is /events, ours is
 // /conversations/…/live.
 func TestHTTPStreams(t *testing.T) {
-	b, err := os.ReadFile("testdata/http.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []httpCase
-	if err := json.Unmarshal(b, &cases); err != nil {
-		t.Fatal(err)
-	}
 	const live = "/conversations/" + conv + "/live"
 	log := logWith(t, conv, request("first"), answer("second"), request("third"))
 	// resync holds that a stream begins with a reset, and says nothing of what was sent to it.
@@ -135,7 +125,7 @@ func TestHTTPStreams(t *testing.T) {
 		},
 	}
 	seen := 0
-	for _, c := range cases {
+	for _, c := range httpCases(t) {
 		if !strings.HasPrefix(c.ID, "http-sse-") {
 			continue
 		}
