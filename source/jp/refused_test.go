@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -239,17 +240,17 @@ func TestFollowProblems(t *testing.T) {
 		a.put(filepath.Join(a.workspace, "17000000001"), titled("T"), pretty(request("1")))
 		l := a.open()
 		l.Blind(errors.New("too many watches"), time.Second)
-		woken := 0
-		stop := l.FollowList(func() { woken++ })
+		var woken atomic.Int32
+		stop := l.FollowList(func() { woken.Add(1) })
 		synctest.Wait()
-		woken = 0
+		woken.Store(0)
 		if err := os.WriteFile(filepath.Join(a.workspace, ".archive"), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * time.Second) // of the test's own clock
 		synctest.Wait()
-		if woken != 1 || len(l.Problems()) != 1 {
-			t.Errorf("woken %d times for %q, want once", woken, l.Problems())
+		if woken.Load() != 1 || len(l.Problems()) != 1 {
+			t.Errorf("woken %d times for %q, want once", woken.Load(), l.Problems())
 		}
 		stop()
 		if err := l.Close(); err != nil {
