@@ -34,6 +34,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return runHost(ctx, args[1:], stdout, stderr)
 	case isMode(args, printMode):
 		return runPrint(ctx, args[1:], stdout, stderr)
+	case isMode(args, mcpMode):
+		return runMCP(ctx, args[1:], stdin, stdout)
+	case isMode(args, agentMode):
+		return runAgent(ctx, args[1:], stdout, stderr)
+	case isMode(args, reviewMode):
+		return runReview(ctx, args[1:], stdout)
 	case isMode(args, toolMode):
 		return runTool(args[1:], stdin, stdout)
 	}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"serve-web/conversation"
+	"serve-web/mcp"
+	"serve-web/review"
+	"serve-web/review/sqlite"
+)
+
+func TestAgentCommands(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	t.Setenv("XDG_STATE_HOME", state)
+	code, token, said := runHere(t, "agent", "add", "the agent")
+	token = strings.TrimSpace(token)
+	if code != 0 || !strings.HasPrefix(token, "serveweb_") || strings.ContainsAny(token, " \n") || said != "This is the token of the agent. It is not shown again.\n" {
+		t.Fatalf("agent add = %d, %q, %q, want a token", code, token, said)
+	}
+	if _, err := os.Stat(filepath.Join(state, "serve-web", sqlite.Name)); err != nil {
+		t.Error(err)
+	}
+	code, out, _ := runHere(t, "agent", "list")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if code != 0 || len(lines) != 2 || !strings.HasPrefix(lines[1], "the agent  ") || !strings.HasSuffix(lines[1], "never      0") {
+		t.Errorf("agent list = %d,\n%s", code, out)
+	}
+	code, out, _ = runHere(t, "review", "export")
+	if code != 0 || !strings.Contains(out, `"name": "the agent"`) || strings.Contains(out, token) {
+		t.Errorf("review export = %d, %s, want the agent in it and not its token", code, out)
+	}
+	code, _, said = runHere(t, "agent", "revoke", "THE AGENT")
+	if code != 0 || said != "the agent is revoked. What waited for it is among the drafts again.\n" {
+		t.Errorf("agent revoke = %d, %q", code, said)
+	}
+	if _, out, _ := runHere(t, "agent", "list"); strings.Contains(out, "the agent") {
+		t.Errorf("agent list then =\n%s", out)
+	}
+	// Another directory has other agents.
+	if _, out, _ := runHere(t, "agent", "list", "--state", t.TempDir()); strings.Count(out, "\n") != 1 {
+		t.Errorf("agent list of another directory =\n%s", out)
+	}
+}
+
+func TestAgentCommandsThatFail(t *testing.T) {
+	state := t.TempDir()
+	if code, _, said := runHere(t, "agent", "add", "a", "--state", state); code != 0 {
+		t.Fatal(said)
+	}
+	newer := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(newer, sqlite.Name), []byte("no database"), 0o600))
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"agent", 2, "serve-web agent takes add, list or revoke"},
+		{"agent remove a", 2, "serve-web agent takes add, list or revoke"},
+		{"agent add", 2, "serve-web agent add takes one name, not 0"},
+		{"agent revoke a b", 2, "serve-web agent revoke takes one name, not 2"},
+		{"agent list a", 2, "serve-web agent list takes no name"},
+		{"agent add a --results xml", 2, `--results takes text or both, not "xml"`},
+		{"agent list --none", 2, "unknown flag: --none"},
+		{"agent list --state=", 2, "--state takes the name of a directory"},
+		{"review", 2, "serve-web review takes export alone"},
+		{"review export all", 2, "serve-web review takes export alone"},
+		{"agent add A --state " + state, 1, "there is an agent A already: choose another name, or revoke that one"},
+		{"agent revoke b --state " + state, 1, "there is no agent b"},
+		{"agent list --state " + newer, 1, "comments are off: review.db is damaged"},
+		{"review export --state " + newer, 1, "comments are off: review.db is damaged"},
+	} {
+		code, out, said := runHere(t, strings.Fields(c.args)...)
+		if code != c.code || out != "" || !strings.Contains(said, c.want) {
+			t.Errorf("serve-web %s = %d, %q, %q, want %d, %q", c.args, code, out, said, c.code, c.want)
+		}
+	}
+	for _, mode := range []string{agentMode, reviewMode} {
+		if code, out, _ := runHere(t, mode, "--help"); code != 0 || !strings.HasPrefix(out, "serve-web "+mode) {
+			t.Errorf("%s --help = %d, %q", mode, code, out)
+		}
+	}
+}
+
+// failingWriter cannot be written.
+type failingWriter struct{}
+
+func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+// An agent whose token nobody got is not left behind.
+func TestTokenThatIsLost(t *testing.T) {
+	d := review.New(review.Config{Store: review.NewMemory(), Now: time.Now})
+	err := addAgent(t.Context(), d, review.NewAgent{Name: "a"}, failingWriter{}, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "the token cannot be printed") {
+		t.Errorf("addAgent() = %v, want that the token cannot be printed", err)
+	}
+	if _, err := d.AgentNamed(t.Context(), "a"); !errors.Is(err, review.ErrNotFound) {
+		t.Errorf("AgentNamed() = %v, want %v", err, review.ErrNotFound)
+	}
+}
+
+// oneConversation is a library for the tools.
+type oneConversation struct{}
+
+func (oneConversation) List(context.Context) ([]conversation.Summary, error) {
+	return []conversation.Summary{{ID: "17"}}, nil
+}
+
+func (oneConversation) Events(context.Context, string, int, int) ([]conversation.Event, int, error) {
+	return nil, 0, conversation.ErrNotFound
+}
+
+// The loop of the sheet, by the tools over the desk on disk.
+func TestToolsOverTheDesk(t *testing.T) {
+	ctx := t.Context()
+	store := sqlite.New(t.TempDir())
+	t.Cleanup(func() { must(t, store.Close()) })
+	d := review.New(review.Config{Store: store, Now: time.Now})
+	p, err := d.Project(ctx, "/work/one", "one")
+	must(t, err)
+	a, token, err := d.AddAgent(ctx, review.NewAgent{Name: "a", Results: review.Both})
+	must(t, err)
+	comment := func(event int) string {
+		c, err := d.Comment(ctx, review.NewThread{Project: p.ID, Place: review.Place{Conversation: "17", Event: event, Quote: "a passage"}, Body: "Change this."})
+		must(t, err)
+		return c.ID
+	}
+	first, second := comment(1), comment(2)
+	b, err := d.Send(ctx, review.Bundle{Project: p.ID, Agent: a.ID, Note: "Look.", Threads: []string{first, second}})
+	must(t, err)
+
+	site := httptest.NewServer(mcp.New(mcp.Config{
+		Desk: agentDesk{d, p.ID}, Library: oneConversation{}, Project: p.ID, Version: "test", Logger: slog.New(slog.DiscardHandler),
+	}))
+	t.Cleanup(site.Close)
+	call := func(token, name, args string) string {
+		t.Helper()
+		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + name + `","arguments":` + args + `}}`
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, site.URL+mcp.Path, strings.NewReader(body))
+		must(t, err)
+		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		req.Header.Set("MCP-Protocol-Version", "2025-11-25")
+		answer, err := http.DefaultClient.Do(req)
+		must(t, err)
+		defer answer.Body.Close()
+		out, err := io.ReadAll(answer.Body)
+		must(t, err)
+		return answer.Status + " " + string(out)
+	}
+	for _, c := range []struct{ name, args, want string }{
+		{"project_list", `{}`, "1 review bundle is queued for your inbox"},
+		{"comment_get", `{"threadId":"` + first + `"}`, "NOT_FOUND: There is no such thread."},
+		{"dispatch_inbox", `{"operation":"list"}`, "Queued: " + b.ID + "  queued"},
+		{"dispatch_inbox", `{"operation":"failed","dispatchId":"` + b.ID + `","reason":"x"}`, "STATE_CONFLICT: The bundle is queued."},
+		{"dispatch_inbox", `{"operation":"claim"}`, "Bundle " + b.ID + " is yours (claimed): 2 threads."},
+		{"project_list", `{}`, "2 threads from your claimed bundle remain open"},
+		{"comment_list", `{"state":"open"}`, "Thread " + second + " (open)"},
+		{"comment_reply", `{"threadId":"` + first + `","body":"Done."}`, "stands in the thread"},
+		{"comment_get", `{"threadId":"` + first + `"}`, "Reply by a, "},
+		{"comment_resolve", `{"threadId":"` + first + `"}`, "1 thread from your claimed bundle remains open"},
+		{"comment_reply", `{"threadId":"` + first + `","body":"Again."}`, "THREAD_RESOLVED: "},
+		{"comment_resolve", `{"threadId":"` + second + `"}`, "0 threads remain in this bundle."},
+		{"dispatch_inbox", `{"operation":"claim"}`, "Nothing is queued, and nothing was claimed."},
+		{"tell_user", `{"message":"All of it is done.","conversationId":"17"}`, "Message shown to user."},
+	} {
+		if got := call(token, c.name, c.args); !strings.HasPrefix(got, "200 ") || !strings.Contains(got, c.want) {
+			t.Errorf("%s(%s) = %s, want %s", c.name, c.args, got, c.want)
+		}
+	}
+	for range review.MaxMessages - 1 {
+		call(token, "tell_user", `{"message":"Again."}`)
+	}
+	if got, want := call(token, "tell_user", `{"message":"Too much."}`), "RATE_LIMITED: These are too many messages. Wait "; !strings.Contains(got, want) {
+		t.Errorf("tell_user = %s, want %s", got, want)
+	}
+	n, err := d.Notes(ctx, p.ID, "17")
+	must(t, err)
+	if len(n.Messages) != 1 || n.Messages[0].Text != "All of it is done." || n.Dispatches[0].State != review.Addressed {
+		t.Errorf("Notes() = %+v, want the message, and the bundle addressed", n)
+	}
+	must(t, d.RevokeAgent(ctx, a.ID))
+	if got := call(token, "project_list", `{}`); !strings.HasPrefix(got, "401 ") {
+		t.Errorf("project_list of a revoked agent = %s, want 401", got)
+	}
+}

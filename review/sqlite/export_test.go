@@ -1,0 +1,12 @@
+package sqlite
+
+import "time"
+
+// Impatient makes a store wait for others only so long.
+func (s *Store) Impatient(d time.Duration) *Store {
+	s.patience = d
+	return s
+}
+
+// Reason is what a code of SQLite means.
+func Reason(code int) (text string, readOnly bool) { return reason(code) }
