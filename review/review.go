@@ -186,6 +186,9 @@ type Dispatch struct {
 	State   State  `json:"state"`
 	// Seq is its place in the order of sending.
 	Seq int64 `json:"seq"`
+	// Due is when a bundle that was just sent is let go to its agent; zero once it is, so that it is not
+	// kept back any more.
+	Due time.Time `json:"due,omitzero"`
 	// Lease is when a claimed bundle counts as queued again; zero in other states.
 	Lease time.Time `json:"lease,omitzero"`
 	// Claims counts how often it left the queue.

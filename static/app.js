@@ -1,14 +1,13 @@
 // The pages work without this module; it only makes them live. It keeps the words for times right,
 // follows what the page shows over one stream for the whole browser, and puts what arrives in its
-// place without moving the reader. The same file is the script of the shared worker that holds the
-// stream.
+// place without moving the reader. The shared worker that holds the stream runs it, too.
 
 const beatEvery = 15_000; // the server's heartbeat, in ms
 const quietAfter = 2 * beatEvery + 5_000; // two missed
 const lookEvery = 5_000; // how often somebody looks whether it is quiet
 
-// One stream per browser. A browser opens six connections to a host, so a stream per tab would hang
-// the seventh. The hub owns the EventSource; it runs in a shared worker, in a tab that leads the
+// One stream per browser: it opens six connections to a host, so a stream per tab would hang the
+// seventh. The hub owns the EventSource; it runs in a shared worker, in a tab that leads the
 // others, or in each tab for itself.
 //
 // Tabs say {follow: {topic: position}, wake}, {pong} or {bye}. They are told {state}, {beat} and the
@@ -16,10 +15,9 @@ const lookEvery = 5_000; // how often somebody looks whether it is quiet
 function newHub() {
   const tabs = new Map(); // by name: {send, missed}
   // By name: {at: the position of each tab, head: the one the stream has reached, tried}.
-  // A message leads on from head, so it is for the tabs that are at head: what another tab, perhaps
-  // one that slept while the history was edited, made of it could be wrong for ever. Such positions
-  // are tried one after the other, the lowest first; the server answers each with what it lacks, and
-  // then it is at head too, or with a reset.
+  // A message leads on from head, so it is for the tabs that are at head: what another tab, which slept
+  // while the history was edited, made of it could be wrong for ever. Such positions are tried one after
+  // the other, the lowest first; the server answers each with what it lacks, or with a reset.
   const topics = new Map();
   const settle = 1_000, join = 200, leave = 10_000; // ms until the stream is opened again
   let source, timer, due = Infinity, opened = 0, life = 0, fails = 0, looked = 0, state = 'closed';
@@ -71,8 +69,7 @@ function newHub() {
     tell('trying');
   }
 
-  // The browser's own reconnection would ask from the positions of the address, and a refusal
-  // would end it for good.
+  // The browser's own reconnection would ask from the address's positions, and end at a refusal.
   async function failed() {
     const { url, readyState } = source;
     source.close();
@@ -120,7 +117,7 @@ function newHub() {
     const t = topics.get(m.topic);
     if (!t) return;
     const all = m.event !== 'entries' && m.event !== 'reset';
-    const moves = (m.event === 'entries' || m.event === 'list') && m.id;
+    const moves = m.id && m.event !== 'reset';
     for (const [tab, position] of t.at) {
       if (!all && position !== t.head) continue;
       tab.send(m);
@@ -205,9 +202,8 @@ function serveTabs() {
   };
 }
 
-// Ways to the hub: functions of hear, which is called with what the hub sends, of again, which asks
-// the tab to say anew what it follows, and of lost, called when the way does not exist after all.
-// Each returns {say, close}.
+// Ways to the hub: functions of hear, called with what the hub sends, of again, which asks the tab to say
+// anew what it follows, and of lost, called when there is no such way. Each returns {say, close}.
 
 function throughWorker(hear, again, lost) {
   const worker = new SharedWorker(policy.createScriptURL(import.meta.url), { type: 'module', name: 'serve-web' });
@@ -303,8 +299,8 @@ function make(name, attributes, ...content) {
   return e;
 }
 
-// morph makes an element like another one and keeps every node that need not change, so that a
-// selection, focus, folds and inner scrollers survive. Whether a fold is open is the reader's.
+// morph makes an element like another one and keeps every node that need not change, so that selection,
+// focus, folds and inner scrollers survive. Whether a fold is open is the reader's.
 function morph(from, to) {
   morphAttributes(from, to);
   // The server sends no buttons: those here are this script's.
@@ -476,7 +472,7 @@ function newTranscript(main, entries, announce) {
     show();
   }
 
-  const order = ({ id }) => id.match(/^e(\d+)(?:-(\d+))?$/)?.slice(1).map((n) => Number(n ?? 0));
+  const order = ({ id, dataset }) => (dataset?.event ? `e${dataset.event}-9999` : id).match(/^e(\d+)(?:-(\d+))?$/)?.slice(1).map((n) => Number(n ?? 0));
   function isBefore(a, b) {
     const [x, y] = [order(a), order(b)];
     return x && y && (x[0] - y[0] || x[1] - y[1]) < 0;
@@ -514,11 +510,15 @@ function newTranscript(main, entries, announce) {
     refreshTimes(article);
     offerCopies(article, announce);
     addTurn(article);
+    came(article);
+  }
+
+  function came(element) {
     announce.count();
     if (following && !document.hidden) return;
     if (!unread++) {
       line?.removeAttribute('data-unread');
-      line = article;
+      line = element;
       line.setAttribute('data-unread', '');
     }
   }
@@ -836,6 +836,8 @@ function newTranscript(main, entries, announce) {
     apply,
     flush,
     jump,
+    change,
+    came,
     // here is the fragment of the place where the reader is; nothing for one who follows the end.
     here() {
       const e = scroller().scrollTop > 0 && place(false)?.element;
@@ -1030,7 +1032,7 @@ function newLamp(isTranscript, announce) {
     if (!state) return;
     element.dataset.state = state;
     if (element.textContent === text) return;
-    // In a tab of its own, so that this one keeps the reader's place.
+    // In another tab, so that this one keeps the reader's place.
     element.replaceChildren(stream === 'locked' ? make('a', { href: '/enter', target: '_blank' }, text) : text);
   }
   return {
@@ -1102,7 +1104,9 @@ function livePage() {
   };
   nav?.addEventListener('toggle', showCurrent);
   showCurrent();
-  if (!isLive() && !list) return;
+  const desk = document.querySelector('[data-desk]');
+  dispatchEvent(new CustomEvent('served', { detail: { parse, make, morph, keepFocus, refreshTimes, announce, transcript } }));
+  if (!isLive() && !list && !desk) return;
 
   // The ways to the hub, best first. Locks are missing where a page came over plain HTTP from
   // another machine.
@@ -1118,6 +1122,7 @@ function livePage() {
     const wanted = {};
     if (isLive() && !isGone && !renewing) wanted[topic] = main.dataset.position;
     if (list) wanted[list] = nav.dataset.position ?? '';
+    if (desk) wanted.desk = desk.dataset.desk;
     asked = Date.now();
     way?.say({ follow: wanted, wake });
   }
@@ -1148,6 +1153,7 @@ function livePage() {
       else if (m.event === 'reset') renew();
       else if (m.event === 'gone') end();
     }
+    dispatchEvent(new CustomEvent('said', { detail: m })); // for comments.js
   }
   function end() {
     isGone = true;
@@ -1155,8 +1161,7 @@ function livePage() {
   }
 
   // The history changed: the page becomes what a new one would be, in place, so that the reader keeps
-  // place, folds and selection, and so that a server that is away costs nothing. A server that asks
-  // for it again and again waits longer and longer.
+  // place, folds and selection. A server that asks for it again and again waits longer and longer.
   let renewed = 0, again = 0, renewing;
   function renew() {
     again = Date.now() - renewed < 10_000 ? again + 1 : 0;

@@ -104,7 +104,7 @@ func (p EnterPage) page() templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = bare(p.Heading, "enter.js", "main").Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = bare(p.Heading, []string{"enter.js"}, "main").Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

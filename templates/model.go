@@ -24,11 +24,18 @@ type Time struct {
 type Frame struct {
 	// Title is the page's own name, for the title of the document.
 	Title string
+	// Mark is how much on the page is unread, for the title.
+	Mark int
 	// Workspace is the name of what is served: the workspace's directory, or "demo".
 	Workspace string
 	// List is the list of conversations beside the content.
 	List List
+	// Desk leads to the comments; nil where there are none.
+	Desk *Desk
 }
+
+// Desk is what the way to the comments says: how many drafts there are, and how many messages are unread.
+type Desk struct{ Drafts, Unread int }
 
 // List is a list of conversations.
 type List struct {
@@ -97,8 +104,9 @@ type ConversationPage struct {
 	Facts  []string
 	Labels []string
 	Marks  []string // "pinned", "archived", "expired …"
-	// Problem is a sentence on what could not be read; empty if all could.
-	Problem string
+	// Problem is a sentence on what could not be read; empty if all could. Off says why there are no
+	// comments.
+	Problem, Off string
 	// Sections yields the parts that the page has, in order; an error ends them. Size is about the length
 	// of their markup in bytes.
 	Sections iter.Seq2[PartOf, error]
@@ -115,6 +123,8 @@ type PartOf struct {
 	First   int
 	Pending bool
 	Entries []Article
+	// Notes stand behind entries, in order.
+	Notes []Note
 }
 
 // More are addresses of what a page does not have, in one direction: Parts gives the next parts alone,
@@ -168,6 +178,8 @@ type Entry struct {
 	// it is on the page anyhow.
 	Part int
 	Link string
+	// Comment is the address to comment on the entry; empty where that cannot be.
+	Comment string
 	// Who speaks: the author or "You", the assistant's name or "Assistant"; for a result "Tool".
 	Who string
 	// Again says that Who was named as speaking before, since the last request of the turn.

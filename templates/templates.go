@@ -61,6 +61,9 @@ func (p ErrorPage) Render(ctx context.Context, w io.Writer) error { return p.pag
 func (p EnterPage) Render(ctx context.Context, w io.Writer) error { return p.page().Render(ctx, w) }
 
 func documentTitle(f Frame) string {
+	if f.Mark > 0 {
+		f.Title = "(" + strconv.Itoa(f.Mark) + ") " + f.Title
+	}
 	if f.Workspace == "" {
 		return f.Title
 	}

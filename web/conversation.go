@@ -34,7 +34,11 @@ func (s *Server) conversation(c echo.Context) error {
 	var page templates.ConversationPage
 	long := false
 	err = s.transcripts.withSheet(c.Request().Context(), id, v, span, func(sheet *sheet) (err error) {
-		if page, err = s.transcripts.presentConversation(sheet, s.now()); err != nil {
+		beside, err := s.besideOf(c.Request().Context(), sheet.whole.log, v, s.now())
+		if err != nil {
+			return err
+		}
+		if page, err = s.transcripts.presentConversation(sheet, beside, s.now()); err != nil {
 			return err
 		}
 		if sheet.ends() {
@@ -55,12 +59,13 @@ func (s *Server) conversation(c echo.Context) error {
 }
 
 // presentConversation is the page of a sheet, but for the frame. The error is of reading the log.
-func (ts *transcripts) presentConversation(s *sheet, now time.Time) (page templates.ConversationPage, err error) {
+func (ts *transcripts) presentConversation(s *sheet, beside beside, now time.Time) (page templates.ConversationPage, err error) {
 	page = presentHead(s.whole, now)
+	page.Off = beside.off
 	if page.Outline, err = ts.presentOutline(s.whole, s.first, s.end, now); err != nil {
 		return page, err
 	}
-	page.Sections, page.Size = presentParts(s, now), s.size()
+	page.Sections, page.Size = presentParts(s, beside, now), s.size()
 	page.Earlier, page.Later = presentMore(s)
 	if !s.ends() {
 		page.Position = ""

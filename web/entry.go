@@ -35,7 +35,9 @@ type presenter struct {
 	// texts that have one hash.
 	seed maphash.Seed
 	// alone says that there is no server to ask for more.
-	alone     bool
+	alone bool
+	// comments says that entries can be commented.
+	comments  bool
 	projected projections
 	// renders counts entries that were rendered.
 	renders atomic.Int64
@@ -111,6 +113,9 @@ func (p *presenter) present(e *entry, pc *piece, id string, v view) (view templa
 	}
 	if !p.alone {
 		view.Link = "/conversations/" + id + "?view=" + string(v) + "&at=e" + strconv.Itoa(pc.at)
+	}
+	if p.comments {
+		view.Comment = "/conversations/" + id + "/comment?view=" + string(v) + "&at=" + e.key.id
 	}
 	if pc.state == answered {
 		view.Stands = false

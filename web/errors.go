@@ -19,6 +19,8 @@ var (
 	errForeignSite = errors.New("another site asked")
 	errNoEntry     = errors.New("no such entry")
 	errNoFile      = errors.New("no such file")
+	errNoNote      = errors.New("no such comment, bundle or agent")
+	errNoForm      = errors.New("what was sent is no form")
 	errNoToken     = errors.New("no token was shown")
 	errWrongToken  = errors.New("a wrong token was shown")
 	errGuesses     = errors.New("too many wrong tokens were shown")
@@ -66,11 +68,16 @@ var failures = [...]struct {
 	{errNoFile, failure{status: http.StatusNotFound, heading: "Not found",
 		problem: "There is no such file.",
 		advice:  "The page that named it may be old: load it again."}},
+	{errNoNote, failure{status: http.StatusNotFound, heading: "Not found",
+		problem: "There is no such comment, bundle or agent.",
+		advice:  "It may have been deleted. The page of comments shows what there is."}},
+	{errNoForm, failure{status: http.StatusUnsupportedMediaType, bare: true,
+		problem: "What is written is taken from a form only.", advice: "Send it as application/x-www-form-urlencoded."}},
 	{echo.ErrNotFound, failure{status: http.StatusNotFound, heading: "Not found",
 		problem: "There is no page at this address.",
 		advice:  "Begin at the list of conversations."}},
 	{echo.ErrMethodNotAllowed, failure{status: http.StatusMethodNotAllowed, heading: "Not allowed",
-		problem: "This server only reads: it answers GET and HEAD.",
+		problem: "This address can only be read: it answers GET and HEAD.",
 		advice:  "Nothing was changed."}},
 	{errNoToken, failure{status: http.StatusUnauthorized, enter: true, heading: "This server asks for a token",
 		problem: "Open the link that the server printed when it started, or enter its token here."}},

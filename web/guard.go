@@ -100,14 +100,22 @@ func checkSite(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// checkMethod refuses all methods but those that read, and the one form that there may be.
+// checkMethod refuses all methods but those that read, and the forms that there are, of this site. What agents
+// may ask their own door says.
 func (s *Server) checkMethod(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		form := s.token != nil && c.Request().URL.Path == enterPath
-		switch c.Request().Method {
+		r := c.Request()
+		if s.agents != nil && r.URL.Path == agentsPath {
+			return next(c)
+		}
+		form := s.posts(r.URL.Path)
+		switch r.Method {
 		case http.MethodGet, http.MethodHead:
 			return next(c)
 		case http.MethodPost:
+			if form && s.origin.Check(r) != nil {
+				return errForeignSite
+			}
 			if form {
 				return next(c)
 			}

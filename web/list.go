@@ -56,7 +56,9 @@ func (s *Server) list(c echo.Context) error {
 	if q.text != "" {
 		c.Set(reflects, true)
 	}
-	return s.render(c, http.StatusOK, templates.ListPage{Frame: s.frame("Conversations", sums, q, "")})
+	f := s.frame("Conversations", sums, q, "")
+	f.Desk = s.deskLink(c.Request().Context())
+	return s.render(c, http.StatusOK, templates.ListPage{Frame: f})
 }
 
 func readListQuery(raw string) (listQuery, error) {
@@ -112,6 +114,7 @@ func (s *Server) frame(title string, sums []conversation.Summary, q listQuery, c
 func (s *Server) sideFrame(c echo.Context, title, current string) templates.Frame {
 	sums, err := s.library.List(c.Request().Context())
 	f := s.frame(title, sums, listQuery{}, current)
+	f.Desk = s.deskLink(c.Request().Context())
 	if err != nil {
 		s.log.LogAttrs(c.Request().Context(), slog.LevelWarn, "list failed", slog.Any("error", err))
 		f.List.Problem = "The conversations cannot be listed now."

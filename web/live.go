@@ -63,12 +63,13 @@ type live struct {
 	listings listings
 	hub      *sse.Hub
 
-	mu  sync.Mutex
-	due map[string]bool // topics that later wakes
+	mu       sync.Mutex
+	due      map[string]bool // reasons and topics that later wakes
+	followed map[string]bool // topics of conversations
 }
 
 func newLive(s *Server) *live {
-	l := &live{server: s, seed: maphash.MakeSeed(), stops: map[string]func(){}, due: map[string]bool{}}
+	l := &live{server: s, seed: maphash.MakeSeed(), stops: map[string]func(){}, due: map[string]bool{}, followed: map[string]bool{}}
 	l.listings = listings{library: s.library, follower: s.follower, wake: func(topic string) { l.hub.Wake(topic) }, topics: map[string]bool{}}
 	l.hub = sse.New(sse.Config{Reader: l, Watch: l.watch})
 	return l
@@ -77,20 +78,36 @@ func newLive(s *Server) *live {
 // watch makes the source look at what somebody follows, and at nothing else.
 func (l *live) watch(topic string, on bool) {
 	switch {
-	case !servable(topic):
+	case !servable(topic), topic == deskTopic:
 	case strings.HasPrefix(topic, listTopic):
 		l.listings.watch(topic, on)
 	case on:
 		id, _, _ := strings.Cut(topic, "/")
 		l.stops[topic] = l.server.follower.Follow(id, func() { l.hub.Wake(topic) })
+		l.follow(topic, true)
 	default:
 		l.stops[topic]()
 		delete(l.stops, topic)
+		l.follow(topic, false)
+	}
+}
+
+// follow keeps which conversations are followed, for what happens beside them.
+func (l *live) follow(topic string, on bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if on {
+		l.followed[topic] = true
+	} else {
+		delete(l.followed, topic)
 	}
 }
 
 // servable reports whether there can be what a topic names.
 func servable(topic string) bool {
+	if topic == deskTopic {
+		return true
+	}
 	if query, ok := strings.CutPrefix(topic, listTopic); ok {
 		_, err := readListQuery(query)
 		return err == nil
@@ -100,17 +117,19 @@ func servable(topic string) bool {
 	return ok && canonical && isView(name)
 }
 
-// later wakes a topic after a while, and reports whether that was not going to happen anyway.
-func (l *live) later(topic string, wait time.Duration) bool {
+// later wakes a topic after a while, and reports whether that was not going to happen anyway, for the same
+// reason.
+func (l *live) later(topic, why string, wait time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.due[topic] {
+	key := why + " " + topic
+	if l.due[key] {
 		return false
 	}
-	l.due[topic] = true
+	l.due[key] = true
 	time.AfterFunc(wait, func() {
 		l.mu.Lock()
-		delete(l.due, topic)
+		delete(l.due, key)
 		l.mu.Unlock()
 		l.hub.Wake(topic)
 	})
@@ -121,6 +140,9 @@ func (l *live) later(topic string, wait time.Duration) bool {
 func (l *live) Read(ctx context.Context, topic, from string) (sse.Batch, error) {
 	if !servable(topic) {
 		return gone(from), nil
+	}
+	if topic == deskTopic {
+		return l.readDesk(from), nil
 	}
 	var batch sse.Batch
 	err := guarded(func() (err error) {
@@ -136,7 +158,7 @@ func (l *live) Read(ctx context.Context, topic, from string) (sse.Batch, error) 
 	}
 	// An error would end the stream, which carries all that a browser follows: one conversation that
 	// cannot be read would be the end of the others.
-	if l.later(topic, failedWait) {
+	if l.later(topic, "failed", failedWait) {
 		l.server.log.LogAttrs(ctx, slog.LevelWarn, "what is followed cannot be read for now", slog.Any("error", err))
 	}
 	return sse.Batch{Position: from}, nil
@@ -179,16 +201,32 @@ func (l *live) readConversation(ctx context.Context, topic, from string) (sse.Ba
 		}
 		batch.Events = append(batch.Events, sse.Event{Name: "entries", ID: end, Data: b.String()})
 	}
-	beside, key, err := l.beside(ctx, t, id, now)
+	notes, err := l.server.besideOf(ctx, t.log, v, now)
 	if err != nil {
 		return sse.Batch{}, err
 	}
-	if key != remembered {
-		batch.Events = append(batch.Events, beside...)
+	head, headKey, err := l.head(ctx, t, id, notes.off, now)
+	if err != nil {
+		return sse.Batch{}, err
 	}
-	batch.Position = end + " " + key
+	wasHead, wasNotes, _ := strings.Cut(remembered, " ")
+	if headKey != wasHead {
+		batch.Events = append(batch.Events, head...)
+	}
+	notesKey := "-" + notes.key
+	if l.server.notebook.desk != nil && notesKey != wasNotes {
+		said, err := presentBeside(ctx, notes)
+		if err != nil {
+			return sse.Batch{}, err
+		}
+		batch.Events = append(batch.Events, said)
+	}
+	batch.Position = end + " " + headKey + " " + notesKey
+	if !notes.until.IsZero() {
+		l.later(topic, "notes", notes.until.Sub(now))
+	}
 	if t.waits() {
-		l.later(topic, colourWait)
+		l.later(topic, "colours", colourWait)
 	}
 	return batch, nil
 }
@@ -278,9 +316,10 @@ type status struct {
 	Tools   []string `json:"tools"`
 }
 
-// beside returns what a stream says beside the entries, and a word that differs when it does.
-func (l *live) beside(ctx context.Context, t *transcript, id string, now time.Time) ([]sse.Event, string, error) {
+// head returns what a stream says about the entries, and a word that differs when it does.
+func (l *live) head(ctx context.Context, t *transcript, id, off string, now time.Time) ([]sse.Event, string, error) {
 	page := presentHead(t, now)
+	page.Off = off
 	tools := t.waiting()
 	if err := t.folding.log.err; err != nil {
 		return nil, "", err

@@ -256,11 +256,15 @@ func (t *transcripts) allOf(log *conversation.Log, v view) (*sheet, error) {
 func (s *sheet) ends() bool { return s.end == s.whole.log.Len() }
 
 // presentParts are the parts of a sheet.
-func presentParts(s *sheet, now time.Time) iter.Seq2[templates.PartOf, error] {
+func presentParts(s *sheet, notes beside, now time.Time) iter.Seq2[templates.PartOf, error] {
 	present := func(p shownPart) templates.PartOf {
 		out := templates.PartOf{First: p.first, Pending: p.pending, Entries: make([]templates.Article, 0, len(p.entries))}
 		for _, e := range p.entries {
 			out.Entries = append(out.Entries, presentEntry(e, now))
+		}
+		if len(notes.notes) > 0 {
+			_, end := s.whole.survey.Part(s.whole.survey.PartAt(p.first))
+			out.Notes = notes.put(p, end)
 		}
 		return out
 	}
@@ -327,7 +331,11 @@ func (s *Server) parts(c echo.Context) error {
 	}
 	var page templates.Parts
 	err = s.transcripts.withSheet(c.Request().Context(), id, v, span, func(sheet *sheet) error {
-		page = templates.Parts{Sections: presentParts(sheet, s.now())}
+		beside, err := s.besideOf(c.Request().Context(), sheet.whole.log, v, s.now())
+		if err != nil {
+			return err
+		}
+		page = templates.Parts{Sections: presentParts(sheet, beside, s.now())}
 		page.Earlier, page.Later = presentMore(sheet)
 		if sheet.ends() {
 			page.Position = sheet.whole.place().String()

@@ -229,7 +229,7 @@ func TestFirstPageCost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		page, err := s.transcripts.presentConversation(sheet, time.Time{})
+		page, err := s.transcripts.presentConversation(sheet, beside{}, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,6 +22,12 @@ func (s *Server) routes() {
 	get("/conversations/:id/live", s.liveConversation)
 	get("/conversations/live", s.liveList)
 	get("/live", s.liveMany)
+	if s.notebook.desk != nil {
+		s.reviewRoutes(get, func(path string, h echo.HandlerFunc) { s.echo.POST(path, h) })
+	}
+	if s.agents != nil {
+		s.echo.Any(agentsPath, s.askAgents)
+	}
 	get("/static/:file", staticFile)
 	get("/healthz", health)
 	if s.token != nil {

@@ -2,12 +2,13 @@
 // the pages, and guards who may ask: host names, other sites, methods, a token.
 //
 // It will not open files, start processes, decide who may see what of a conversation, or choose
-// tags; it changes nothing, whatever is asked.
+// tags. All that it changes are the comments of the person who reads, and only where a form asks for it.
 package web
 
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -17,6 +18,7 @@ import (
 
 	"serve-web/conversation"
 	"serve-web/markdown"
+	"serve-web/review"
 )
 
 // Library is where conversations come from. Both methods may be called at the same time.
@@ -45,8 +47,13 @@ type Config struct {
 	Library Library
 	// Follower tells of changes; nil where pages stand still.
 	Follower Follower
-	// Workspace is the name of what is served, as a page shows it.
-	Workspace string
+	// Workspace is the name of what is served, as a page shows it. Root tells it from all others, where
+	// there is a Desk.
+	Workspace, Root string
+	// Desk has the comments; nil where there are none. Who makes it calls [Server.Noted].
+	Desk *review.Desk
+	// Agents answers the agents, who show tokens of their own; nil where there are none.
+	Agents http.Handler
 	// Hosts are the host names to answer to beside the names of the loopback, without port.
 	Hosts []string
 	// Token is what a reader has to show once; empty where everybody may read who reaches the server.
@@ -68,6 +75,11 @@ type Server struct {
 	follower    Follower
 	live        *live // nil where pages stand still
 	workspace   string
+	notebook    *notebook
+	agents      http.Handler
+	prose       prose
+	// origin refuses forms of other sites.
+	origin *http.CrossOriginProtection
 	hosts       map[string]bool
 	token       *token // nil where none is asked for
 	log         *slog.Logger
@@ -94,9 +106,15 @@ func New(c Config) *Server {
 		log:       c.Logger,
 		now:       c.Now,
 		squeezer:  newSqueezer(),
+		agents:    c.Agents,
+		prose:     markdown.New(markdown.Config{Headings: 3}),
+		origin:    http.NewCrossOriginProtection(),
+		notebook:  &notebook{desk: c.Desk, root: c.Root, name: c.Workspace, boot: rand.Text()[:8]},
 		echo:      echo.New(),
 	}
-	s.transcripts = newTranscripts(c.Library, newPresenter(markdown.New(markdown.Config{Headings: 3}), c.Logger, c.Now().Location()), cmp.Or(c.CacheBytes, cacheBytes))
+	p := newPresenter(s.prose, c.Logger, c.Now().Location())
+	p.comments = c.Desk != nil
+	s.transcripts = newTranscripts(c.Library, p, cmp.Or(c.CacheBytes, cacheBytes))
 	if c.Follower != nil {
 		s.live = newLive(s)
 	}

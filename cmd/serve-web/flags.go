@@ -26,6 +26,7 @@ DIR is any directory in the workspace, by default this one. It is only read.
   --tls-cert FILE    serve HTTPS with this certificate, and
   --tls-key FILE     with its key
   --cache-size SIZE  keep so much of what was rendered in memory (64MB)
+  --state DIR        keep your comments there (~/.local/state/serve-web)
   --open             open the browser
   --demo             serve a sample workspace in place of DIR
   --log-level LEVEL  log to standard error: error, warn, info or debug (warn)
@@ -43,11 +44,12 @@ The exit status is 0 after that, 1 if it could not serve, 2 for wrong flags.
 
 It is a plugin of JP, too: jp serve web. To run one without JP, serve-web host.
 It prints, too: serve-web print ID. A tool for JP: serve-web tool tell_user.
+Agents get your comments: serve-web agent, serve-web mcp, serve-web review.
 `
 
 // options is what the command line says.
 type options struct {
-	dir                         string
+	dir, state                  string
 	bind                        string
 	port                        port
 	hosts                       []string
@@ -72,6 +74,7 @@ func (o *options) flags() *pflag.FlagSet {
 	fs.StringVar(&o.tlsKey, "tls-key", "", "")
 	o.cacheSize = 64 << 20
 	fs.Var(&o.cacheSize, "cache-size", "")
+	fs.StringVar(&o.state, "state", "", "")
 	fs.BoolVar(&o.open, "open", false, "")
 	fs.BoolVar(&o.demo, "demo", false, "")
 	fs.Var(&o.logLevel, "log-level", "")
@@ -116,6 +119,8 @@ func (o options) check(fs *pflag.FlagSet) error {
 		return errors.New("--tls-cert and --tls-key take two files, the certificate and its key: both or none")
 	case fs.Changed("token-file") && o.tokenFile == "":
 		return errors.New("--token-file takes the name of a file")
+	case fs.Changed("state") && o.state == "":
+		return errors.New("--state takes the name of a directory")
 	}
 	return nil
 }

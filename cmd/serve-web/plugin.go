@@ -35,6 +35,7 @@ const pluginHelp = `Read the conversations of this workspace in the browser.
   --tls-cert FILE    serve HTTPS with this certificate, and
   --tls-key FILE     with its key
   --cache-size SIZE  keep so much of what was rendered in memory (64MB)
+  --state DIR        keep your comments there (~/.local/state/serve-web)
   --open             open the browser
 
 The configuration can say the same, and the flags count first:
@@ -178,6 +179,7 @@ func servePlugin(ctx context.Context, host *plugin.Host) error {
 			}
 			return told
 		},
+		root:      host.Init.Workspace.Root,
 		workspace: told.Workspace(),
 		logger:    host.Logger(),
 		say: func(line string) error {

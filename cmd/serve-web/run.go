@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -92,7 +93,10 @@ func serve(ctx context.Context, o options, addr netip.AddrPort, stdout, stderr i
 			return err
 		}
 		defer end()
-		source.Dir, source.UserData = dir, ""
+		source.Dir, source.UserData = filepath.Join(dir, demoWorkspace), ""
+		if o.state == "" {
+			o.state = filepath.Join(dir, "state")
+		}
 	}
 	disk, err := jp.Open(source)
 	if err != nil {
@@ -105,6 +109,7 @@ func serve(ctx context.Context, o options, addr netip.AddrPort, stdout, stderr i
 	}
 	return serveSite(ctx, o, addr, site{
 		open:      func() library { return disk },
+		root:      disk.Root(),
 		workspace: workspace,
 		logger:    logger,
 		say: func(line string) error {
@@ -123,15 +128,21 @@ type library interface {
 // site is what is served, and to whom it is told.
 type site struct {
 	// open returns what is shown, once the address was told.
-	open      func() library
-	workspace string
-	logger    *slog.Logger
+	open func() library
+	// root is the directory of the workspace, by which it is told from others; workspace is its name.
+	root, workspace string
+	logger          *slog.Logger
 	// say gives a line to who started the program.
 	say func(line string) error
 }
 
 // serveSite listens at addr, says so, and serves until ctx ends.
-func serveSite(ctx context.Context, o options, addr netip.AddrPort, s site) error {
+func serveSite(ctx context.Context, o options, addr netip.AddrPort, s site) (err error) {
+	comments, err := o.comments(s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, comments.close()) }()
 	network := "tcp"
 	if addr.Addr().Is4() {
 		network = "tcp4" // who names every address of IPv4 does not mean those of IPv6
@@ -159,10 +170,18 @@ func serveSite(ctx context.Context, o options, addr netip.AddrPort, s site) erro
 		Library:    shown,
 		Follower:   shown,
 		Workspace:  s.workspace,
+		Root:       s.root,
+		Desk:       comments.desk,
+		Agents:     comments.door(shown, s.root, s.workspace),
 		Hosts:      access.hosts,
 		Token:      access.token,
 		Logger:     s.logger,
 	})
+	comments.told.Store(pages)
+	following, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go comments.desk.Follow(following)
+	defer comments.announced(here(listener), s.root, access)()
 	server := newServer(pages, s.logger)
 	server.TLSConfig = access.tls
 	server.RegisterOnShutdown(pages.Close)
@@ -176,6 +195,9 @@ func serveSite(ctx context.Context, o options, addr netip.AddrPort, s site) erro
 	return serveUntil(ctx, server, listener)
 }
 
+// demoWorkspace is where the sample workspace is in the directory of the demo.
+const demoWorkspace = "demo"
+
 // startDemo lays the sample workspace into a temporary directory, and lets it go on there until end
 // is called, which removes the directory.
 func startDemo(ctx context.Context, logger *slog.Logger) (dir string, end func(), err error) {
@@ -183,7 +205,8 @@ func startDemo(ctx context.Context, logger *slog.Logger) (dir string, end func()
 	if err != nil {
 		return "", nil, fmt.Errorf("there is no place for the demo: %w", err)
 	}
-	if err := demo.Write(dir, time.Now()); err != nil {
+	at := filepath.Join(dir, demoWorkspace)
+	if err := errors.Join(os.Mkdir(at, 0o700), demo.Write(at, time.Now())); err != nil {
 		os.RemoveAll(dir)
 		return "", nil, err
 	}
@@ -191,7 +214,7 @@ func startDemo(ctx context.Context, logger *slog.Logger) (dir string, end func()
 	played := make(chan struct{})
 	go func() {
 		defer close(played)
-		if err := demo.Play(ctx, dir); err != nil {
+		if err := demo.Play(ctx, at); err != nil {
 			logger.Warn("the demo stands still", "error", err)
 		}
 	}()

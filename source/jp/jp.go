@@ -91,6 +91,9 @@ func Open(c Config) (*Library, error) {
 // Workspace returns the name of the workspace: that of the directory that holds .jp.
 func (l *Library) Workspace() string { return filepath.Base(l.disk.workspace.dir) }
 
+// Root returns the directory of the workspace.
+func (l *Library) Root() string { return l.disk.workspace.dir }
+
 // Close ends what follows the disk, and lets go of what is open. No method may be called after it.
 func (l *Library) Close() error {
 	l.watch.close()

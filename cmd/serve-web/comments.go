@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"serve-web/conversation"
+	"serve-web/mcp"
+	"serve-web/review"
+	"serve-web/review/sqlite"
+	"serve-web/web"
+)
+
+// comments is the way back from a site to the agents.
+type comments struct {
+	desk  *review.Desk
+	store review.Store
+	// state is where it is kept; empty where there is no place.
+	state  string
+	logger *slog.Logger
+	// told is the server whose pages show it, once there is one.
+	told atomic.Pointer[web.Server]
+}
+
+// newComments opens nothing yet: where the state cannot be used, reading goes on, and the pages say why
+// there are no comments.
+func newComments(state string, logger *slog.Logger) *comments {
+	c := &comments{state: state, logger: logger, store: offStore{}}
+	if state != "" {
+		c.store = sqlite.New(state)
+	}
+	c.desk = review.New(review.Config{Store: c.store, Now: time.Now, Notify: func(change review.Change) {
+		if pages := c.told.Load(); pages != nil {
+			pages.Noted(change)
+		}
+	}})
+	return c
+}
+
+// comments returns the way back from a site. Only a directory that was asked for must be one that will do.
+func (o options) comments(s site) (*comments, error) {
+	state, err := stateDir(o.state)
+	if err != nil && o.state != "" {
+		return nil, fmt.Errorf("--state cannot be used: %w", err)
+	}
+	if err != nil {
+		s.logger.Warn("comments are off", "error", err)
+	}
+	return newComments(state, s.logger), nil
+}
+
+// close closes the store.
+func (c *comments) close() error {
+	if s, ok := c.store.(*sqlite.Store); ok {
+		return s.Close()
+	}
+	return nil
+}
+
+// door is what agents ask. It begins with the first of them for whom the store can be used.
+func (c *comments) door(shown library, root, workspace string) http.Handler {
+	var mu sync.Mutex
+	var inside http.Handler
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		if inside == nil {
+			project, err := c.desk.Project(r.Context(), root, workspace)
+			if err != nil {
+				mu.Unlock()
+				c.logger.WarnContext(r.Context(), "an agent cannot be answered", "error", err)
+				http.Error(w, "Comments are off: the pages of this server say why.", http.StatusServiceUnavailable)
+				return
+			}
+			inside = mcp.New(mcp.Config{
+				Desk: agentDesk{desk: c.desk, project: project.ID}, Library: readings{shown}, Project: project.ID,
+				Version: programVersion(), HostChecked: true, Logger: c.logger,
+			})
+		}
+		mu.Unlock()
+		inside.ServeHTTP(w, r)
+	})
+}
+
+// announced says to serve-web mcp where the server is, until the function that it returns is called. That
+// it cannot be found is no reason not to serve.
+func (c *comments) announced(addr netip.AddrPort, root string, a access) (end func()) {
+	if c.state == "" {
+		return func() {}
+	}
+	r := running{addr: addr, workspace: root}
+	if a.tls != nil {
+		r.certificate = certificateID(a.tls.Certificates[0].Certificate[0])
+	}
+	end, err := announce(c.state, r)
+	if err != nil {
+		c.logger.Warn("agents cannot find this server by themselves", "error", err)
+		return func() {}
+	}
+	return end
+}
+
+// here returns an address by which a listener is reached from this machine.
+func here(l net.Listener) netip.AddrPort {
+	at := l.Addr().(*net.TCPAddr).AddrPort()
+	switch ip := at.Addr().Unmap(); {
+	case ip == netip.IPv4Unspecified():
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port())
+	case ip == netip.IPv6Unspecified():
+		return netip.AddrPortFrom(netip.IPv6Loopback(), at.Port())
+	default:
+		return netip.AddrPortFrom(ip, at.Port())
+	}
+}
+
+// readings is a library as the agents' tools read it.
+type readings struct{ library }
+
+func (r readings) Events(ctx context.Context, id string, from, n int) ([]conversation.Event, int, error) {
+	for tries := 0; ; tries++ {
+		log, err := r.Read(ctx, id)
+		if err != nil {
+			return nil, 0, err
+		}
+		all := log.Len()
+		events, err := log.Range(min(from, all), min(from+n, all))
+		if !errors.Is(err, conversation.ErrChanged) || tries == 3 {
+			return events, all, err
+		}
+	}
+}
+
+// offStore is the store of who has no place for one.
+type offStore struct{}
+
+func (offStore) off() error {
+	return &review.OffError{Reason: "There is no place for what serve-web keeps: name one with --state"}
+}
+func (s offStore) View(context.Context, func(review.Tx) error) error   { return s.off() }
+func (s offStore) Update(context.Context, func(review.Tx) error) error { return s.off() }
+func (s offStore) Changed(context.Context) (bool, error)               { return false, s.off() }
