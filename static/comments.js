@@ -7,6 +7,7 @@ addEventListener('served', ({ detail }) => serve(detail), { once: true });
 function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcript }) {
   const main = document.querySelector('main');
   const entries = document.getElementById('entries');
+  let reading; // what waits to be seen
 
   // A dialog for the forms of other pages. What was typed is kept until it was taken.
   const dialog = make('dialog', { class: 'comment', 'aria-label': 'Comment' });
@@ -20,7 +21,7 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
   function show(page, url) {
     const close = make('button', { type: 'button', class: 'close' }, 'Close');
     close.onclick = () => dialog.close();
-    const heading = make('p', { class: 'title' }, page.querySelector('main h1')?.textContent ?? 'Comment');
+    const heading = make('strong', {}, page.querySelector('main h1')?.textContent ?? 'Comment');
     const parts = page.querySelectorAll('main > .problem, main > form');
     if (!parts.length) return location.assign(url);
     dialog.replaceChildren(close, heading, ...parts);
@@ -140,7 +141,6 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
   }
 
   // What an agent told is read once it was seen.
-  let reading;
   function read() {
     const all = entries.querySelectorAll('.told[data-new]');
     if (document.hidden || !all.length) return;
@@ -205,7 +205,7 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
       const s = getSelection();
       const range = !s.isCollapsed && s.rangeCount && s.getRangeAt(0);
       const inside = range && (range.commonAncestorContainer.parentElement ?? range.commonAncestorContainer);
-      const article = inside && inside.closest?.('#entries article .body')?.closest('article');
+      const article = inside ? inside.closest?.('#entries article .body')?.closest('article') : null;
       const quote = article && flat(s.toString()).slice(0, 300);
       const link = article?.querySelector('a.comment');
       chosen = quote && link && { article, quote, range: range.cloneRange(), link };

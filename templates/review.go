@@ -42,7 +42,6 @@ type Reply struct {
 	ID, Who string
 	When    Time
 	Body    markdown.HTML
-	Agent   bool
 }
 
 // DeskFrame is what a page about comments has around its content.

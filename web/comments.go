@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -469,9 +470,14 @@ func (s *Server) draftsPage(c echo.Context, status int, form url.Values, problem
 		p.Drafts = append(p.Drafts, templates.Draft{Note: note})
 	}
 	names := map[string]string{}
+	var last time.Time
 	for _, a := range agents {
 		names[a.ID] = a.Name
 		if a.Revoked.IsZero() {
+			// Whoever called last is the likeliest to be meant, and who is new is about to call.
+			if seen := latest(a.Seen, a.Created); form == nil && seen.After(last) {
+				p.Agent, last = a.ID, seen
+			}
 			p.Agents = append(p.Agents, templates.AgentChoice{ID: a.ID, Name: named(a.Name, nameLength)})
 		}
 	}
@@ -484,6 +490,13 @@ func (s *Server) draftsPage(c echo.Context, status int, form url.Values, problem
 		p.Bundles = append(p.Bundles, templates.BundleRow{URL: "/bundles/" + d.ID, Words: bundleWords(d, names[d.Agent], false), Size: sizeWords(d), When: presentTime(d.Sent, s.now())})
 	}
 	return s.render(c, status, p)
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 func sizeWords(d review.Dispatch) string {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -381,7 +382,9 @@ func (s *Server) besideOf(ctx context.Context, log *conversation.Log, v view, no
 		note.URL += "?view=" + string(v)
 		b.notes = append(b.notes, note)
 	}
-	slices.SortStableFunc(b.notes, func(a, b templates.Note) int { return a.Event - b.Event })
+	slices.SortStableFunc(b.notes, func(a, b templates.Note) int {
+		return cmp.Or(cmp.Compare(a.Event, b.Event), cmp.Compare(a.When.Machine, b.When.Machine))
+	})
 	b.key = strconv.FormatUint(uint64(sum), 36)
 	return b, nil
 }
@@ -446,7 +449,7 @@ func (s *Server) presentThread(t review.Thread, in *notes, now time.Time) templa
 	for _, r := range t.Replies {
 		reply := templates.Reply{ID: r.ID, Who: "You", When: presentTime(r.Created, now), Body: s.prose.Markdown(r.Body, r.ID+"-").HTML}
 		if r.Author != review.Person {
-			reply.Who, reply.Agent = named(r.Name, nameLength), true
+			reply.Who = named(r.Name, nameLength)
 		}
 		n.Replies = append(n.Replies, reply)
 	}

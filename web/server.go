@@ -71,15 +71,15 @@ const cacheBytes = 64 << 20
 
 // Server serves the pages. It is an [http.Handler], safe for concurrent use.
 type Server struct {
-	library     Library
-	follower    Follower
-	live        *live // nil where pages stand still
-	workspace   string
-	notebook    *notebook
-	agents      http.Handler
-	prose       prose
+	library   Library
+	follower  Follower
+	live      *live // nil where pages stand still
+	workspace string
+	notebook  *notebook
+	agents    http.Handler
+	prose     prose
 	// origin refuses forms of other sites.
-	origin *http.CrossOriginProtection
+	origin      *http.CrossOriginProtection
 	hosts       map[string]bool
 	token       *token // nil where none is asked for
 	log         *slog.Logger

@@ -32,8 +32,8 @@ const (
 // made from the token, so that it outlives a restart with the same one, and does not reveal it. Who
 // could guess the token could make the cookie as well; that is why the program takes no short ones.
 type token struct {
-	digest [sha256.Size]byte // of the token
-	cookie string            // its value
+	digest  [sha256.Size]byte // of the token
+	cookie  string            // its value
 	guesses guesses
 }
 
