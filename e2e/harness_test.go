@@ -46,6 +46,10 @@ func run(m *testing.M) int {
 		return fail("make a directory", err)
 	}
 	defer os.RemoveAll(dir)
+	// Nor may anything be kept among what is the person's who runs the tests.
+	if err := os.Setenv("XDG_STATE_HOME", filepath.Join(dir, "state")); err != nil {
+		return fail("set the place of comments", err)
+	}
 
 	s := &stage{binary: filepath.Join(dir, "serve-web")}
 	build := exec.Command("go", "build", "-trimpath", "-o", s.binary, "./cmd/serve-web")

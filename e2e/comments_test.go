@@ -1,0 +1,261 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/playwright-community/playwright-go"
+)
+
+// agent is an agent with a token, who knows no more of serve-web than its tools.
+type agent struct {
+	t     *testing.T
+	url   string
+	token string
+}
+
+// connect makes an agent as a person does.
+func connect(p *tab, name string) agent {
+	p.t.Helper()
+	p.to("/agents")
+	p.want(p.Locator("#name").Fill(name))
+	p.want(p.Locator("button", hasText("Make its token")).Click())
+	p.visible(".token")
+	return agent{p.t, p.server.URL + "/mcp", strings.TrimSpace(p.text(".token > .value >> nth=0"))}
+}
+
+// call calls a tool and returns the texts of its result.
+func (a agent) call(name string, arguments map[string]any) []string {
+	a.t.Helper()
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+		"params": map[string]any{"name": name, "arguments": arguments}})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	req, err := http.NewRequest(http.MethodPost, a.url, bytes.NewReader(body))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+		"Authorization": {"Bearer " + a.token}, "Mcp-Protocol-Version": {"2025-11-25"}}
+	answer, err := (&http.Client{Timeout: patience}).Do(req)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	said, err := io.ReadAll(answer.Body)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	var m struct {
+		Result struct {
+			Content []struct{ Text string }
+			IsError bool
+		}
+	}
+	if err := json.Unmarshal(said, &m); err != nil || answer.StatusCode != http.StatusOK || m.Result.IsError {
+		a.t.Fatalf("%s: status %d, %s, %v", name, answer.StatusCode, said, err)
+	}
+	var texts []string
+	for _, c := range m.Result.Content {
+		texts = append(texts, c.Text)
+	}
+	return texts
+}
+
+// until calls a tool until its result says something.
+func (a agent) until(name string, arguments map[string]any, want string) []string {
+	a.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
+		texts := a.call(name, arguments)
+		if strings.Contains(texts[len(texts)-1], want) {
+			return texts
+		}
+		if time.Now().After(end) {
+			a.t.Fatalf("%s = %q, want %q", name, texts, want)
+		}
+	}
+}
+
+// selects the first words of an element.
+const selectWords = `(e) => {
+	e.scrollIntoView({ block: 'center' });
+	const text = document.createTreeWalker(e, NodeFilter.SHOW_TEXT).nextNode(), range = document.createRange();
+	range.setStart(text, 2);
+	range.setEnd(text, 12);
+	getSelection().removeAllRanges();
+	getSelection().addRange(range);
+	return getSelection().toString();
+}`
+
+// TestReviewLoop is the way there and back: words are selected, a comment is written and sent, an agent that
+// calls another tool sees the notice, claims, replies and resolves, and the pages show each step.
+func TestReviewLoop(t *testing.T) {
+	s := serve(t, "--demo")
+	p := open(t, s, look{})
+	scout := connect(p, "scout")
+	p.checkAxe("a new token")
+	if texts := scout.call("project_list", nil); len(texts) != 1 {
+		t.Fatalf("project_list = %q, want no notice yet", texts)
+	}
+
+	reader := openIn(t, s, p.Context()) // another tab, which only looks on
+	reader.to(everything)
+	p.to(everything)
+	words, err := p.Locator(`#entries article[data-kind=message] .text p >> nth=0`).Evaluate(selectWords, nil)
+	p.want(err)
+	p.want(p.Locator("#remark").Click())
+	p.visible("dialog.comment textarea")
+	p.checkAxe("writing a comment")
+	p.want(p.Locator("dialog.comment textarea").Fill("Say **why**."))
+	p.want(p.Locator("dialog.comment button[type=submit]").Click())
+	p.hidden("dialog.comment")
+	p.visible(".thread[data-state=draft]")
+	quote := strings.Join(strings.Fields(words.(string)), " ")
+	if got := p.text(".thread .quote"); got != quote {
+		t.Errorf("quote = %q, want %q", got, quote)
+	}
+	if got := p.eval(`() => [...CSS.highlights.get('quoted')].map((r) => r.toString().replace(/\s+/g, ' ')).join('|')`); got != quote {
+		t.Errorf("marked words = %q, want %q", got, quote)
+	}
+	reader.visible(".thread[data-state=draft]")
+	p.checkFit("a draft")
+	p.checkAxe("a draft")
+
+	p.to("/comments")
+	p.visible(".choice input:checked")
+	p.checkAxe("drafts")
+	p.want(p.Locator("#note").Fill("Before noon."))
+	p.want(p.Locator("button", hasText("Send")).Click())
+	p.want(p.WaitForURL(regexp.MustCompile("/bundles/")))
+	if !strings.Contains(p.text(".state"), "scout") {
+		t.Errorf("the page of a new bundle says %q", p.text(".state"))
+	}
+	texts := scout.until("project_list", nil, "1 review bundle is queued")
+	if len(texts) != 2 {
+		t.Errorf("project_list = %q, want one notice", texts)
+	}
+	state := func(want string) {
+		t.Helper()
+		p.want(expect.Locator(p.Locator(".state")).ToContainText(want))
+	}
+	state("Queued for scout")
+	state("Last call of scout")
+	p.checkAxe("a bundle")
+	claimed := scout.call("dispatch_inbox", map[string]any{"operation": "claim"})
+	if len(claimed) != 1 || !strings.Contains(claimed[0], quote) || !strings.Contains(claimed[0], "Say **why**.") || !strings.Contains(claimed[0], "Before noon.") {
+		t.Fatalf("claim = %q", claimed)
+	}
+	state("Picked up by scout")
+	id := regexp.MustCompile(`t-[a-z0-9]+`).FindString(claimed[0])
+	scout.call("comment_reply", map[string]any{"threadId": id, "body": "Because of `x`."})
+	state("scout has replied")
+	reader.want(expect.Locator(reader.Locator("#" + id + " .reply code")).ToHaveText("x"))
+	last := scout.call("comment_resolve", map[string]any{"threadId": id})
+	if !strings.Contains(last[len(last)-1], "0 threads remain") {
+		t.Errorf("comment_resolve = %q", last)
+	}
+	state("Addressed")
+	reader.visible("#" + id + "[data-state=resolved]")
+
+	// What the agent tells is there at once, as its own words, and is new until it was seen.
+	scout.call("tell_user", map[string]any{"message": "It is *done*.", "conversationId": strings.TrimPrefix(everything, "/conversations/")})
+	reader.visible(".told")
+	if got := reader.text(".told .body"); got != "It is done." {
+		t.Errorf("told %q", got)
+	}
+	reader.checkAxe("a resolved comment and a message")
+	scout.call("tell_user", map[string]any{"message": "And elsewhere."})
+	p.to("/messages")
+	p.want(expect.Page(p.Page).ToHaveTitle(regexp.MustCompile(`^\(1\) Messages`)))
+	p.checkAxe("messages")
+	scout.call("tell_user", map[string]any{"message": "Once more."})
+	p.want(expect.Page(p.Page).ToHaveTitle(regexp.MustCompile(`^\(2\) Messages`)))
+	p.want(p.Locator("button", hasText("Mark all as read")).Click())
+	p.want(expect.Page(p.Page).ToHaveTitle(regexp.MustCompile(`^Messages`)))
+
+	// Whoever was revoked is let in no more.
+	p.to("/agents")
+	p.want(p.Locator("button", hasText("Revoke")).Click())
+	p.hidden("button:has-text('Revoke')")
+	p.to("/comments")
+	p.visible("text=There are no drafts")
+}
+
+// TestCommentWithoutScript: a whole entry can be commented, and the comment edited, sent and taken back, where
+// no script runs.
+func TestCommentWithoutScript(t *testing.T) {
+	s := serve(t, "--demo")
+	p := open(t, s, look{phone: true, noScript: true})
+	connect(p, "scout")
+	p.to(everything)
+	comment := p.Locator("#entries article[data-kind=message] > a.comment >> nth=0")
+	path, err := comment.GetAttribute("href")
+	p.want(err)
+	p.to(path)
+	p.want(p.Locator("textarea").Fill("Shorter.\nPlease."))
+	p.want(p.Locator("button", hasText("Keep as a draft")).Click())
+	p.visible(".thread[data-state=draft]")
+	p.checkFit("a draft")
+	p.want(p.Locator(".thread a", hasText("Edit, delete")).Click())
+	if got, err := p.Locator("textarea").InputValue(); err != nil || got != "Shorter.\nPlease." {
+		t.Errorf("the form has %q, %v", got, err)
+	}
+	p.want(p.Locator("textarea").Fill("Longer."))
+	p.want(p.Locator("button", hasText("Keep")).Click())
+	p.want(expect.Locator(p.Locator(".thread .text")).ToHaveText("Longer."))
+	p.to("/comments")
+	p.want(p.Locator("button", hasText("Send")).Click())
+	p.visible(".state")
+	p.want(p.Locator("main button >> nth=0").Click()) // undo, or take it back
+	p.to("/comments")
+	p.visible(".choice")
+	p.want(p.Locator(".choice a", hasText("Edit, delete")).Click())
+	p.want(p.Locator("button", hasText("Delete")).Click())
+	p.visible("text=There are no drafts")
+}
+
+// TestCommentKeepsWhatWasWritten: what cannot be kept is still there to be kept later.
+func TestCommentKeepsWhatWasWritten(t *testing.T) {
+	s := serve(t, "--demo")
+	p := open(t, s, look{})
+	p.to(everything)
+	p.want(p.Locator("#entries article[data-kind=message] >> nth=0").Hover())
+	p.want(p.Locator("#entries article[data-kind=message] > a.comment >> nth=0").Click())
+	p.visible("dialog.comment textarea")
+	p.want(p.Locator("dialog.comment textarea").Fill("Not to be lost."))
+	stuck := false
+	p.want(p.Route("**/comment", func(r playwright.Route) {
+		if r.Request().Method() == http.MethodPost && !stuck {
+			stuck = true
+			_ = r.Abort()
+			return
+		}
+		_ = r.Continue()
+	}))
+	p.mu.Lock()
+	p.expected[s.URL+everything+"/comment"] = 0
+	p.mu.Unlock()
+	p.want(p.Locator("dialog.comment button[type=submit]").Click())
+	p.want(expect.Locator(p.Locator("dialog.comment .problem")).ToContainText("still here"))
+	if got, err := p.Locator("dialog.comment textarea").InputValue(); err != nil || got != "Not to be lost." {
+		t.Errorf("the form has %q, %v", got, err)
+	}
+	p.want(p.Locator("dialog.comment button[type=submit]").Click())
+	p.visible(".thread[data-state=draft]")
+	p.mu.Lock()
+	kept := p.trouble[:0]
+	for _, line := range p.trouble {
+		if !strings.Contains(line, "net::ERR_FAILED") {
+			kept = append(kept, line)
+		}
+	}
+	p.trouble = kept
+	p.mu.Unlock()
+}
