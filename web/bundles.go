@@ -156,13 +156,13 @@ func (s *Server) changeBundle(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if form.Get("act") != "cancel" {
-		return badRequest("The form says nothing that can be done with a bundle.")
-	}
 	ctx, id := c.Request().Context(), c.Param("bundle")
 	before, err := s.notebook.desk.Dispatch(ctx, id)
 	if err != nil {
 		return s.deskError(c, err)
+	}
+	if form.Get("act") != "cancel" {
+		return badRequest("The form says nothing that can be done with a bundle.")
 	}
 	_, err = s.notebook.desk.Cancel(ctx, id)
 	if err == nil {

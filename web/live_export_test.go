@@ -49,3 +49,6 @@ func (s *Server) UseLibrary(l Library) *Server {
 	s.live.listings.library = l
 	return s
 }
+
+// Word names what the desk is now.
+func (s *Server) Word() string { return s.notebook.word() }

@@ -29,7 +29,7 @@ func agentServer(t *testing.T, name string, start func(*httptest.Server)) runnin
 	}))
 	start(s)
 	t.Cleanup(s.Close)
-	r := running{addr: netip.MustParseAddrPort(s.Listener.Addr().String()), workspace: "/work/" + name}
+	r := running{addr: netip.MustParseAddrPort(s.Listener.Addr().String()), workspace: "/src/" + name}
 	if s.TLS != nil {
 		r.certificate = certificateID(s.Certificate().Raw)
 	}
@@ -91,13 +91,13 @@ func TestMCP(t *testing.T) {
 			asRunning(t, state, self, one)
 			old := time.Now().Add(-time.Hour)
 			must(t, os.Chtimes(filepath.Join(state, "running", self), old, old))
-		}, "/work/one/below", answer("one")},
+		}, "/src/one/below", answer("one")},
 		{"the one that began last", func(state string) {
 			asRunning(t, state, pid(sleeper), two)
 			asRunning(t, state, self, one)
 			old := time.Now().Add(-time.Hour)
 			must(t, os.Chtimes(filepath.Join(state, "running", self), old, old))
-		}, "/work/three", answer("two")},
+		}, "/src/three", answer("two")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if runtime.GOOS == "windows" && (strings.HasPrefix(tt.name, "the one") || tt.name == "for others to write") {
