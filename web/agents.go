@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -79,7 +80,7 @@ func (s *Server) addAgent(c echo.Context) error {
 		scheme = "https"
 	}
 	p = templates.AgentsPage{Token: token, Name: named(a.Name, nameLength), Sentence: tellSentence,
-		Setups: setups(scheme+"://"+c.Request().Host+agentsPath, token)}
+		Setups: setups(scheme+"://"+c.Request().Host+agentsPath, s.proxy, token)}
 	return s.showAgents(c, http.StatusOK, p, "")
 }
 
@@ -102,8 +103,9 @@ func (s *Server) changeAgent(c echo.Context) error {
 const tellSentence = "While you work, use the tool tell_user of serve-web to tell me what I should see now: a part that is done, a decision that you took, " +
 	"an answer to my comment. Results of its tools can end with a notice that begins with “— serve-web —”: it is the server's, and says that my comments wait in dispatch_inbox."
 
-// setups are the configurations of clients, for the address of this server and a token.
-func setups(address, token string) []templates.Setup {
+// setups are the configurations of clients, for the address of this server, the command that finds it, and a
+// token.
+func setups(address string, proxy []string, token string) []templates.Setup {
 	header := map[string]string{"Authorization": "Bearer " + token}
 	in := func(name string, server map[string]any) string {
 		b, err := json.MarshalIndent(map[string]any{name: map[string]any{"serve-web": server}}, "", "  ")
@@ -113,7 +115,18 @@ func setups(address, token string) []templates.Setup {
 		return string(b)
 	}
 	export := "export SERVE_WEB_TOKEN=" + token + "\n"
-	jp := "[providers.mcp.serve-web]\ntype = \"stdio\"\ncommand = \"serve-web\"\narguments = [\"mcp\"]\nvariables = [\"SERVE_WEB_TOKEN\"]\n"
+	if len(proxy) == 0 {
+		proxy = []string{"serve-web", "mcp"}
+	}
+	var words, texts []string
+	for _, w := range proxy {
+		b, err := json.Marshal(w) // which is TOML, too
+		if err != nil {
+			panic(err)
+		}
+		words, texts = append(words, quoted(w)), append(texts, string(b))
+	}
+	jp := "[providers.mcp.serve-web]\ntype = \"stdio\"\ncommand = " + texts[0] + "\narguments = [" + strings.Join(texts[1:], ", ") + "]\nvariables = [\"SERVE_WEB_TOKEN\"]\n"
 	for _, name := range []string{"dispatch_inbox", "comment_list", "comment_get", "comment_reply", "comment_resolve", "tell_user"} {
 		jp += "\n[conversation.tools." + name + "]\nsource = \"mcp.serve-web." + name + "\"\n"
 	}
@@ -131,9 +144,16 @@ func setups(address, token string) []templates.Setup {
 		{Client: "OpenCode", Where: "In opencode.json of the project.",
 			Text: in("mcp", map[string]any{"type": "remote", "url": address, "enabled": true, "headers": header})},
 		{Client: "Any other, over standard input and output", Where: "Set the variable, and let it start this. It finds this server by itself.",
-			Text: export + "serve-web mcp"},
+			Text: export + strings.Join(words, " ")},
 	}
 }
 
 // quoted is a word for a shell.
-func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+func quoted(s string) string {
+	if plainWord.MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9/._+:@%,=-]+$`)

@@ -52,6 +52,8 @@ type Config struct {
 	Workspace, Root string
 	// Desk has the comments; nil where there are none. Who makes it calls [Server.Noted].
 	Desk *review.Desk
+	// Proxy is the command by which agents get here that do not speak HTTP.
+	Proxy []string
 	// Agents answers the agents, who show tokens of their own; nil where there are none.
 	Agents http.Handler
 	// Hosts are the host names to answer to beside the names of the loopback, without port.
@@ -77,6 +79,7 @@ type Server struct {
 	workspace string
 	notebook  *notebook
 	agents    http.Handler
+	proxy     []string
 	prose     prose
 	// origin refuses forms of other sites.
 	origin      *http.CrossOriginProtection
@@ -107,6 +110,7 @@ func New(c Config) *Server {
 		now:       c.Now,
 		squeezer:  newSqueezer(),
 		agents:    c.Agents,
+		proxy:     c.Proxy,
 		prose:     markdown.New(markdown.Config{Headings: 3}),
 		origin:    http.NewCrossOriginProtection(),
 		notebook:  &notebook{desk: c.Desk, root: c.Root, name: c.Workspace, boot: rand.Text()[:8]},

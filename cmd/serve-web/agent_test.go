@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -193,4 +194,81 @@ func TestToolsOverTheDesk(t *testing.T) {
 	if got := call(token, "project_list", `{}`); !strings.HasPrefix(got, "401 ") {
 		t.Errorf("project_list of a revoked agent = %s, want 401", got)
 	}
+}
+
+// TestMain keeps the person's own comments out of all tests.
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "serve-web-state-")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("XDG_STATE_HOME", dir)
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// TestAgentsFindTheServer: an agent that was made on the command line gets through to the server that runs,
+// over standard input and output, and so does its message to the pages.
+func TestAgentsFindTheServer(t *testing.T) {
+	dir, state := workspace(t), t.TempDir()
+	s := serveHere(t, "--port", "0", "--log-level", "debug", "--state", state, dir)
+	code, token, said := runHere(t, "agent", "--state", state, "add", "scout")
+	if code != 0 || !strings.HasPrefix(token, "serveweb_") {
+		t.Fatalf("agent add = %d, %q, %q", code, token, said)
+	}
+	token = strings.TrimSpace(token)
+	t.Setenv("SERVE_WEB_TOKEN", token)
+	ask := func(lines ...string) string {
+		t.Helper()
+		var out buffer
+		must(t, run(t.Context(), []string{"mcp", "--state", state}, strings.NewReader(strings.Join(lines, "\n")+"\n"), &out, io.Discard))
+		return out.String()
+	}
+	const begin = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+	got := ask(begin, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"tell_user","arguments":{"message":"Half of it is done."}}}`)
+	if !strings.Contains(got, "Message shown to user.") {
+		t.Fatalf("tell_user = %s\n%s", got, s.stderr)
+	}
+	answer, err := http.Get(s.url + "/messages")
+	must(t, err)
+	defer answer.Body.Close()
+	page, err := io.ReadAll(answer.Body)
+	must(t, err)
+	if !strings.Contains(string(page), "Half of it is done.") || !strings.Contains(string(page), "scout") {
+		t.Errorf("the page of messages is\n%s", page)
+	}
+	code, _, said = runHere(t, "agent", "--state", state, "revoke", "scout")
+	if code != 0 {
+		t.Fatalf("agent revoke = %d, %q", code, said)
+	}
+	if got := ask(begin); !strings.Contains(got, "revoked") {
+		t.Errorf("a revoked token gets %s", got)
+	}
+	must(t, s.stop())
+	if strings.Contains(s.stderr.String(), token) || strings.Contains(s.stderr.String(), "Half of it") {
+		t.Errorf("the log has the token, or what was told:\n%s", s.stderr)
+	}
+	entries, err := os.ReadDir(state)
+	must(t, err)
+	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(state, e.Name()))
+		must(t, err)
+		if bytes.Contains(b, []byte(token)) {
+			t.Errorf("%s has the token", e.Name())
+		}
+	}
+	if left, err := os.ReadDir(filepath.Join(state, "running")); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	// Nothing was written below the workspace.
+	must(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && strings.Contains(d.Name(), "review") {
+			t.Errorf("%s is in the workspace", path)
+		}
+		return err
+	}))
 }

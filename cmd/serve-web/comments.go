@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,8 +24,10 @@ import (
 type comments struct {
 	desk  *review.Desk
 	store review.Store
-	// state is where it is kept; empty where there is no place.
-	state  string
+	// running is where the server says that it runs; empty where there is no place.
+	running string
+	// proxy is the command that connects an agent over standard input and output.
+	proxy  []string
 	logger *slog.Logger
 	// told is the server whose pages show it, once there is one.
 	told atomic.Pointer[web.Server]
@@ -33,7 +36,10 @@ type comments struct {
 // newComments opens nothing yet: where the state cannot be used, reading goes on, and the pages say why
 // there are no comments.
 func newComments(state string, logger *slog.Logger) *comments {
-	c := &comments{state: state, logger: logger, store: offStore{}}
+	c := &comments{running: state, proxy: []string{"serve-web", "mcp"}, logger: logger, store: offStore{}}
+	if exe, err := os.Executable(); err == nil {
+		c.proxy[0] = exe // an agent may have another PATH
+	}
 	if state != "" {
 		c.store = sqlite.New(state)
 	}
@@ -54,7 +60,15 @@ func (o options) comments(s site) (*comments, error) {
 	if err != nil {
 		s.logger.Warn("comments are off", "error", err)
 	}
-	return newComments(state, s.logger), nil
+	keep := state
+	if s.state != "" {
+		keep = s.state
+	}
+	c := newComments(keep, s.logger)
+	if c.running = state; o.state != "" {
+		c.proxy = append(c.proxy, "--state", state)
+	}
+	return c, nil
 }
 
 // close closes the store.
@@ -92,14 +106,14 @@ func (c *comments) door(shown library, root, workspace string) http.Handler {
 // announced says to serve-web mcp where the server is, until the function that it returns is called. That
 // it cannot be found is no reason not to serve.
 func (c *comments) announced(addr netip.AddrPort, root string, a access) (end func()) {
-	if c.state == "" {
+	if c.running == "" {
 		return func() {}
 	}
 	r := running{addr: addr, workspace: root}
 	if a.tls != nil {
 		r.certificate = certificateID(a.tls.Certificates[0].Certificate[0])
 	}
-	end, err := announce(c.state, r)
+	end, err := announce(c.running, r)
 	if err != nil {
 		c.logger.Warn("agents cannot find this server by themselves", "error", err)
 		return func() {}

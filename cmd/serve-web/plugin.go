@@ -66,7 +66,7 @@ func commandLine(args []string, terminal bool) []string {
 	if !strings.HasPrefix(name, "jp-") {
 		return rest
 	}
-	alone := terminal && len(rest) > 0
+	alone := terminal && len(rest) > 0 || isMode(rest, mcpMode) // which an agent starts
 	for _, flag := range rest {
 		alone = alone || slices.Contains([]string{"--help", "-h", "--version"}, flag)
 	}

@@ -86,6 +86,7 @@ func untilTold(parent context.Context) (context.Context, func()) {
 func serve(ctx context.Context, o options, addr netip.AddrPort, stdout, stderr io.Writer) (err error) {
 	// The text handler quotes what is not printable.
 	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.Level(o.logLevel)}))
+	state := ""
 	source := jp.Config{Dir: o.dir, UserData: jp.UserDataDir(os.Getenv), Logger: logger}
 	if o.demo {
 		dir, end, err := startDemo(ctx, logger)
@@ -95,7 +96,7 @@ func serve(ctx context.Context, o options, addr netip.AddrPort, stdout, stderr i
 		defer end()
 		source.Dir, source.UserData = filepath.Join(dir, demoWorkspace), ""
 		if o.state == "" {
-			o.state = filepath.Join(dir, "state")
+			state = filepath.Join(dir, "state")
 		}
 	}
 	disk, err := jp.Open(source)
@@ -110,6 +111,7 @@ func serve(ctx context.Context, o options, addr netip.AddrPort, stdout, stderr i
 	return serveSite(ctx, o, addr, site{
 		open:      func() library { return disk },
 		root:      disk.Root(),
+		state:     state,
 		workspace: workspace,
 		logger:    logger,
 		say: func(line string) error {
@@ -131,7 +133,9 @@ type site struct {
 	open func() library
 	// root is the directory of the workspace, by which it is told from others; workspace is its name.
 	root, workspace string
-	logger          *slog.Logger
+	// state is where comments are kept, in place of where they are otherwise; empty to keep them there.
+	state  string
+	logger *slog.Logger
 	// say gives a line to who started the program.
 	say func(line string) error
 }
@@ -172,6 +176,7 @@ func serveSite(ctx context.Context, o options, addr netip.AddrPort, s site) (err
 		Workspace:  s.workspace,
 		Root:       s.root,
 		Desk:       comments.desk,
+		Proxy:      comments.proxy,
 		Agents:     comments.door(shown, s.root, s.workspace),
 		Hosts:      access.hosts,
 		Token:      access.token,

@@ -342,7 +342,7 @@ func TestDemo(t *testing.T) {
 	if got := get(t, s.url+"/conversations", ""); got != http.StatusOK {
 		t.Errorf("GET /conversations of the demo = %d, want 200", got)
 	}
-	if found, err := filepath.Glob(filepath.Join(tmp, "*", ".jp", "conversations", "*", "events.json")); err != nil || len(found) == 0 {
+	if found, err := filepath.Glob(filepath.Join(tmp, "*", demoWorkspace, ".jp", "conversations", "*", "events.json")); err != nil || len(found) == 0 {
 		t.Errorf("the demo left %v, %v below the temporary directory, want conversations", found, err)
 	}
 	if err := s.stop(); err != nil {
