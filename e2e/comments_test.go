@@ -134,9 +134,19 @@ func TestReviewLoop(t *testing.T) {
 	p.want(p.Locator("#note").Fill("Before noon."))
 	p.want(p.Locator("button", hasText("Send")).Click())
 	p.want(p.WaitForURL(regexp.MustCompile("/bundles/")))
-	if !strings.Contains(p.text(".state"), "scout") {
-		t.Errorf("the page of a new bundle says %q", p.text(".state"))
+	// It is kept back at first, and can be undone; then the page says by itself that it is queued.
+	if got := p.text(".state"); !strings.Contains(got, "It goes to scout in a few seconds") {
+		t.Errorf("the page of a new bundle says %q", got)
 	}
+	if texts := scout.call("project_list", nil); len(texts) != 1 {
+		t.Errorf("project_list = %q, want no notice of what is kept back", texts)
+	}
+	p.want(p.Locator("button", hasText("Undo")).Click())
+	p.want(p.WaitForURL(regexp.MustCompile("/comments")))
+	p.visible(".choice input:checked")
+	p.want(p.Locator("#note").Fill("Before noon."))
+	p.want(p.Locator("button", hasText("Send")).Click())
+	p.want(p.WaitForURL(regexp.MustCompile("/bundles/")))
 	texts := scout.until("project_list", nil, "1 review bundle is queued")
 	if len(texts) != 2 {
 		t.Errorf("project_list = %q, want one notice", texts)

@@ -199,9 +199,9 @@ func (c *countingTx) Projects() ([]review.Project, error) {
 	return c.tx.Projects()
 }
 
-func (c *countingTx) Standing(a, p string) (review.Standing, error) {
+func (c *countingTx) Standing(a, p string, now time.Time) (review.Standing, error) {
 	c.reads["Standing"]++
-	return c.tx.Standing(a, p)
+	return c.tx.Standing(a, p, now)
 }
 
 func (c *countingTx) Dispatch(id string) (review.Dispatch, error) {

@@ -39,6 +39,9 @@ func (d *Desk) Send(ctx context.Context, n Bundle) (b Dispatch, err error) {
 			}
 		}
 		b = Dispatch{ID: newID("d"), Project: n.Project, Agent: n.Agent, Note: n.Note, State: Queued, Sent: w.now, Size: len(n.Threads)}
+		if d.undo > 0 {
+			b.Due = w.now.Add(d.undo)
+		}
 		if err := w.AddDispatch(b, n.Threads); err != nil {
 			return err
 		}

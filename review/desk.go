@@ -14,6 +14,8 @@ type Config struct {
 	Store Store
 	// Now is the clock.
 	Now func() time.Time
+	// Undo is how long what was sent is kept back from its agent, at most [MaxUndo].
+	Undo time.Duration
 	// Notify is told of each change, after it was kept. It must return at once. It may be nil.
 	Notify func(Change)
 }
@@ -25,6 +27,7 @@ type Config struct {
 type Desk struct {
 	store  Store
 	now    func() time.Time
+	undo   time.Duration
 	notify func(Change)
 }
 
@@ -33,7 +36,7 @@ func New(c Config) *Desk {
 	if c.Notify == nil {
 		c.Notify = func(Change) {}
 	}
-	return &Desk{store: c.Store, now: c.Now, notify: c.Notify}
+	return &Desk{store: c.Store, now: c.Now, undo: min(c.Undo, MaxUndo), notify: c.Notify}
 }
 
 // Check returns an [*OffError] that says why comments are off, nil if they can be read. That nothing can

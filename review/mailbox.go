@@ -23,7 +23,7 @@ func (d *Desk) Mailbox(agent string) Mailbox { return Mailbox{d, agent} }
 // and writes nothing (N-4, N-5).
 func (m Mailbox) Queue(ctx context.Context, project string) (queued int, held Held, err error) {
 	err = m.desk.view(ctx, func(w *work) error {
-		s, err := w.Standing(m.agent, project)
+		s, err := w.Standing(m.agent, project, w.now)
 		if err != nil {
 			return err
 		}
@@ -203,10 +203,11 @@ func (m Mailbox) Inbox(ctx context.Context) (held *Dispatch, queued []Dispatch, 
 	err = m.desk.view(ctx, func(w *work) error {
 		all, err := w.Dispatches(DispatchQuery{Agent: m.agent, States: []State{Queued, Claimed, Delivered}})
 		for _, b := range all {
-			if b.State == Queued {
-				queued = append(queued, b)
-			} else {
+			switch {
+			case b.State != Queued:
 				held = &b
+			case b.Due.IsZero():
+				queued = append(queued, b)
 			}
 		}
 		return err
@@ -248,10 +249,12 @@ func (m Mailbox) Claim(ctx context.Context) (given *Dispatch, err error) {
 }
 
 // next returns the bundle that the agent gets: the one that it holds or held last, since that is the oldest
-// that did not end, or else the first of the queue. It is the zero value if there is none.
+// that did not end, or else the first of the queue, if it is let go already. It is the zero value if there is
+// none.
 func (m Mailbox) next(w *work) (Dispatch, error) {
 	for _, states := range [][]State{{Claimed, Delivered}, {Queued}} {
-		if all, err := w.Dispatches(DispatchQuery{Agent: m.agent, States: states, Limit: 1}); err != nil || len(all) > 0 {
+		all, err := w.Dispatches(DispatchQuery{Agent: m.agent, States: states, Limit: 1})
+		if err != nil || len(all) > 0 && all[0].Due.IsZero() {
 			return append(all, Dispatch{})[0], err
 		}
 	}

@@ -7,14 +7,15 @@
 //
 // A bundle ("dispatch" in names, as agents know it) goes these ways and no others:
 //
-//	queued    –claim→                     claimed
+//	queued    –claim→                     claimed      once it is let go
 //	claimed   –delivered→                 delivered
 //	delivered –all threads resolved→      addressed
 //	claimed   –the lease is over→         queued     seen when it is read; nothing is written
 //	queued, claimed    –the person→       canceled
 //	claimed, delivered –the agent→        failed
 //
-// The holder's first reply or resolve on a claimed bundle counts as delivered. Nothing fails by
+// What was just sent is kept back from its agent for a while, so that the person can undo it. The holder's first
+// reply or resolve on a claimed bundle counts as delivered. Nothing fails by
 // waiting. Each agent gets its bundles in the order in which they were sent, holds one at a time, and
 // gets each as it was sent. failed and canceled free the threads, which are drafts again. addressed
 // means that all threads are resolved: one that is opened again afterwards is a draft, too.
@@ -34,6 +35,8 @@ const (
 	MaxName    = 100
 	// MaxBundle is how many threads a bundle has at the most.
 	MaxBundle = 100
+	// MaxUndo is how long a bundle can be kept back at the most.
+	MaxUndo = time.Minute
 	// LeaseTime is how long a claimed bundle stays with its agent without a sign of life.
 	LeaseTime = 5 * time.Minute
 	// MaxMessages is how many messages an agent may send within MessageWindow.

@@ -629,3 +629,55 @@ func TestEmptyExportHasLists(t *testing.T) {
 		t.Errorf("Export() = %s, %v, want empty lists", &out, err)
 	}
 }
+
+// TestUndo: what was just sent is for nobody but the person, who can take it back; it is let go by itself, in its
+// order, and no clock that jumps keeps it back for long.
+func TestUndo(t *testing.T) {
+	everywhere(t, func(w *world) {
+		w.Desk = review.New(review.Config{Store: w.store, Now: w.clock.Now, Undo: 8 * time.Second})
+		w.a = w.Mailbox(w.agents[0].ID)
+		hidden := func(what string) {
+			w.Helper()
+			w.wantQueue(0, 0)
+			if held, queued, err := w.a.Inbox(ctx); err != nil || held != nil || len(queued) != 0 {
+				w.Errorf("%s: Inbox() = %v, %v, %v, want nothing", what, held, queued, err)
+			}
+			if got, err := w.a.Claim(ctx); err != nil || got != nil {
+				w.Errorf("%s: Claim() = %v, %v, want nothing", what, got, err)
+			}
+		}
+		first := w.send(1)
+		if got := w.wantState(first.ID, review.Queued); !got.Due.Equal(w.clock.Now().Add(8 * time.Second)) {
+			w.Errorf("due at %v, want in 8 seconds", got.Due)
+		}
+		hidden("just sent")
+		w.clock.add(8*time.Second - time.Millisecond)
+		second := w.send(1)
+		hidden("a moment before")
+		w.clock.add(time.Millisecond)
+		if got := w.wantState(first.ID, review.Queued); !got.Due.IsZero() {
+			w.Errorf("let go, and due at %v", got.Due)
+		}
+		w.wantQueue(1, 0)
+		if got := w.claim(); got.ID != first.ID {
+			w.Errorf("Claim() = %s, want the first", got.ID)
+		}
+		if _, err := w.a.Fail(ctx, "", "no"); err != nil {
+			w.Fatal(err)
+		}
+		hidden("the second")
+		if _, err := w.Cancel(ctx, second.ID); err != nil {
+			w.Fatal(err)
+		}
+		w.wantState(second.ID, review.Canceled)
+		w.clock.add(time.Hour)
+		hidden("taken back")
+
+		third := w.send(1)
+		w.clock.add(-time.Hour)
+		w.wantQueue(1, 0)
+		if got := w.claim(); got.ID != third.ID || !got.Due.IsZero() {
+			w.Errorf("with a clock that was set back, Claim() = %+v, want the third", got)
+		}
+	})
+}

@@ -36,9 +36,13 @@ func (s State) LeadsTo(next State) bool {
 	return false
 }
 
-// At returns the bundle as it is at a time: one whose lease is over is queued. A lease cannot lie far
-// ahead unless the clock was set back; then it is over, too, so that nothing waits for the old time.
+// At returns the bundle as it is at a time: one whose lease is over is queued, one that is not kept back any
+// more has no Due. Neither can lie far ahead unless the clock was set back; then it is over, too, so that
+// nothing waits for the old time.
 func (d Dispatch) At(now time.Time) Dispatch {
+	if left := d.Due.Sub(now); left <= 0 || left > MaxUndo {
+		d.Due = time.Time{}
+	}
 	if left := d.Lease.Sub(now); d.State == Claimed && (left <= 0 || left > 2*LeaseTime) {
 		d.State, d.Lease = Queued, time.Time{}
 	}
@@ -50,7 +54,7 @@ func (d *Dispatch) move(next State, now time.Time) error {
 	if !d.State.LeadsTo(next) {
 		return &StateError{State: d.State}
 	}
-	d.State, d.Lease = next, time.Time{}
+	d.State, d.Lease, d.Due = next, time.Time{}, time.Time{}
 	switch next {
 	case Claimed:
 		d.Lease, d.Claimed = now.Add(LeaseTime), now

@@ -20,6 +20,9 @@ import (
 	"serve-web/web"
 )
 
+// undoTime is how long what was sent is kept back from its agent.
+const undoTime = 8 * time.Second
+
 // comments is the way back from a site to the agents.
 type comments struct {
 	desk  *review.Desk
@@ -43,7 +46,7 @@ func newComments(state string, logger *slog.Logger) *comments {
 	if state != "" {
 		c.store = sqlite.New(state)
 	}
-	c.desk = review.New(review.Config{Store: c.store, Now: time.Now, Notify: func(change review.Change) {
+	c.desk = review.New(review.Config{Store: c.store, Now: time.Now, Undo: undoTime, Notify: func(change review.Change) {
 		if pages := c.told.Load(); pages != nil {
 			pages.Noted(change)
 		}

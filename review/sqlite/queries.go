@@ -272,11 +272,11 @@ func (q *queries) AddReply(r review.Reply) error {
 		r.ID, r.Thread, r.Author, r.Body, orNull(r.Key), stamp(r.Created))
 }
 
-const dispatchColumns = `d.id, d.project, d.agent, d.note, d.state, d.seq, d.lease, d.claims, d.sent, d.claimed, d.delivered, d.ended, d.reason, d.size,
+const dispatchColumns = `d.id, d.project, d.agent, d.note, d.state, d.seq, d.due, d.lease, d.claims, d.sent, d.claimed, d.delivered, d.ended, d.reason, d.size,
 	(SELECT count(*) FROM threads t WHERE t.dispatch = d.id AND t.resolved = 0)`
 
 func dispatchFields(d *review.Dispatch) []any {
-	return []any{&d.ID, &d.Project, &d.Agent, &d.Note, &d.State, &d.Seq, instant{&d.Lease}, &d.Claims, instant{&d.Sent}, instant{&d.Claimed},
+	return []any{&d.ID, &d.Project, &d.Agent, &d.Note, &d.State, &d.Seq, instant{&d.Due}, instant{&d.Lease}, &d.Claims, instant{&d.Sent}, instant{&d.Claimed},
 		instant{&d.Delivered}, instant{&d.Ended}, &d.Reason, &d.Size, &d.Open}
 }
 
@@ -311,8 +311,8 @@ func (q *queries) Dispatches(of review.DispatchQuery) ([]review.Dispatch, error)
 }
 
 func (q *queries) AddDispatch(d review.Dispatch, threads []string) error {
-	err := q.exec(`INSERT INTO dispatches (id, project, agent, note, state, lease, claims, sent, claimed, delivered, ended, reason, size)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, d.ID, d.Project, d.Agent, d.Note, d.State, stamp(d.Lease), d.Claims, stamp(d.Sent),
+	err := q.exec(`INSERT INTO dispatches (id, project, agent, note, state, due, lease, claims, sent, claimed, delivered, ended, reason, size)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, d.ID, d.Project, d.Agent, d.Note, d.State, stamp(d.Due), stamp(d.Lease), d.Claims, stamp(d.Sent),
 		stamp(d.Claimed), stamp(d.Delivered), stamp(d.Ended), d.Reason, d.Size)
 	if err != nil {
 		return err
@@ -325,21 +325,22 @@ func (q *queries) AddDispatch(d review.Dispatch, threads []string) error {
 }
 
 func (q *queries) PutDispatch(d review.Dispatch) error {
-	return q.exec(`UPDATE dispatches SET state = ?, lease = ?, claims = ?, claimed = ?, delivered = ?, ended = ?, reason = ? WHERE id = ?`,
-		d.State, stamp(d.Lease), d.Claims, stamp(d.Claimed), stamp(d.Delivered), stamp(d.Ended), d.Reason, d.ID)
+	return q.exec(`UPDATE dispatches SET state = ?, due = ?, lease = ?, claims = ?, claimed = ?, delivered = ?, ended = ?, reason = ? WHERE id = ?`,
+		d.State, stamp(d.Due), stamp(d.Lease), d.Claims, stamp(d.Claimed), stamp(d.Delivered), stamp(d.Ended), d.Reason, d.ID)
 }
 
-// standingOf always finds one row: the bundle is at most one.
+// standingOf always finds one row: the bundle is at most one. What is kept back is due within a minute.
 const standingOf = `SELECT n.queued, d.id, d.project, d.state, d.lease, (SELECT count(*) FROM threads t WHERE t.dispatch = d.id AND t.resolved = 0)
-	FROM (SELECT count(*) AS queued FROM dispatches WHERE agent = ?1 AND project = ?2 AND state = 'queued') n
+	FROM (SELECT count(*) AS queued FROM dispatches WHERE agent = ?1 AND project = ?2 AND state = 'queued' AND (due IS NULL OR due <= ?3 OR due > ?3 + ?4)) n
 	LEFT JOIN dispatches d ON d.agent = ?1 AND d.state IN ('claimed', 'delivered')`
 
-func (q *queries) Standing(agent, project string) (s review.Standing, err error) {
+func (q *queries) Standing(agent, project string, now time.Time) (s review.Standing, err error) {
+	args := []any{agent, project, now.UnixMilli(), review.MaxUndo.Milliseconds()}
 	var row *sql.Row
 	if q.standing != nil {
-		row = q.tx.StmtContext(q.ctx, q.standing).QueryRowContext(q.ctx, agent, project)
+		row = q.tx.StmtContext(q.ctx, q.standing).QueryRowContext(q.ctx, args...)
 	} else {
-		row = q.tx.QueryRowContext(q.ctx, standingOf, agent, project)
+		row = q.tx.QueryRowContext(q.ctx, standingOf, args...)
 	}
 	d := &s.Active
 	err = row.Scan(&s.Queued, optional{&d.ID}, optional{&d.Project}, optional{(*string)(&d.State)}, instant{&d.Lease}, &d.Open)

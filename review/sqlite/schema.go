@@ -39,10 +39,10 @@ CREATE TABLE dispatches (
 	agent TEXT NOT NULL REFERENCES agents (id),
 	note TEXT NOT NULL,
 	state TEXT NOT NULL CHECK (state IN ('queued', 'claimed', 'delivered', 'addressed', 'failed', 'canceled')),
-	lease INTEGER, claims INTEGER NOT NULL, sent INTEGER NOT NULL,
+	due INTEGER, lease INTEGER, claims INTEGER NOT NULL, sent INTEGER NOT NULL,
 	claimed INTEGER, delivered INTEGER, ended INTEGER, reason TEXT NOT NULL, size INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX queues ON dispatches (agent, project) WHERE state = 'queued';
+CREATE INDEX queues ON dispatches (agent, project, due) WHERE state = 'queued';
 CREATE UNIQUE INDEX one_active ON dispatches (agent) WHERE state IN ('claimed', 'delivered');
 
 CREATE TABLE threads (
