@@ -272,3 +272,32 @@ func TestAgentsFindTheServer(t *testing.T) {
 		return err
 	}))
 }
+
+// TestStateOutsideTheWorkspace: nothing is kept below a workspace, by whatever way it is reached; one that was asked for
+// is an error, and otherwise comments are off and everything else works.
+func TestStateOutsideTheWorkspace(t *testing.T) {
+	dir := workspace(t)
+	link := filepath.Join(t.TempDir(), "link")
+	must(t, os.Symlink(dir, link))
+	for _, state := range []string{dir, filepath.Join(dir, "not", "there"), filepath.Join(link, "state"), filepath.Join(dir, "..", filepath.Base(dir), ".jp")} {
+		code, _, said := runHere(t, "--port", "0", "--state", state, dir)
+		if code != 1 || !strings.Contains(said, "in the workspace that is served") {
+			t.Errorf("--state %s = %d, %q, want 1 and a reason", state, code, said)
+		}
+	}
+	beside := dir + "-state"
+	if isBelow(beside, dir) || !isBelow(dir, dir) || isBelow(filepath.Dir(dir), dir) {
+		t.Error("isBelow takes a name for a path")
+	}
+	t.Setenv("XDG_STATE_HOME", filepath.Join(dir, "home"))
+	s := serveHere(t, "--port", "0", dir)
+	for path, want := range map[string]int{"/conversations": 200, "/comments": 503, "/agents": 503} {
+		if got := get(t, s.url+path, ""); got != want {
+			t.Errorf("GET %s = %d, want %d", path, got, want)
+		}
+	}
+	must(t, s.stop())
+	if _, err := os.Stat(filepath.Join(dir, "home")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("something was written below the workspace: %v", err)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,14 +37,35 @@ type comments struct {
 	told atomic.Pointer[web.Server]
 }
 
-// newComments opens nothing yet: where the state cannot be used, reading goes on, and the pages say why
-// there are no comments.
-func newComments(state string, logger *slog.Logger) *comments {
-	c := &comments{running: state, proxy: []string{"serve-web", "mcp"}, logger: logger, store: offStore{}}
+// comments returns the way back from a site. It opens nothing yet: where the store cannot be used, reading
+// goes on, and the pages say why there are no comments. Only a directory that was asked for must be one that
+// will do: nothing is ever written below a workspace.
+func (o options) comments(s site) (*comments, error) {
+	c := &comments{logger: s.logger, proxy: []string{"serve-web", "mcp"}}
 	if exe, err := os.Executable(); err == nil {
 		c.proxy[0] = exe // an agent may have another PATH
 	}
-	if state != "" {
+	state, err := stateDir(o.state)
+	below := err == nil && isBelow(state, s.root)
+	switch {
+	case o.state != "" && err != nil:
+		return nil, fmt.Errorf("--state cannot be used: %w", err)
+	case o.state != "" && below:
+		return nil, fmt.Errorf("--state cannot be %s, which is in the workspace that is served: nothing is ever written there", o.state)
+	case o.state != "":
+		c.proxy = append(c.proxy, "--state", state)
+	}
+	if err == nil && !below {
+		c.running = state
+	}
+	switch {
+	case s.state != "":
+		c.store = sqlite.New(s.state)
+	case err != nil:
+		c.store = offStore{"There is no place for what serve-web keeps: name one with --state"}
+	case below: // as where a home is the workspace
+		c.store = offStore{"They would be kept in the workspace that is served, where nothing is ever written: name another place with --state"}
+	default:
 		c.store = sqlite.New(state)
 	}
 	c.desk = review.New(review.Config{Store: c.store, Now: time.Now, Undo: undoTime, Notify: func(change review.Change) {
@@ -51,26 +73,6 @@ func newComments(state string, logger *slog.Logger) *comments {
 			pages.Noted(change)
 		}
 	}})
-	return c
-}
-
-// comments returns the way back from a site. Only a directory that was asked for must be one that will do.
-func (o options) comments(s site) (*comments, error) {
-	state, err := stateDir(o.state)
-	if err != nil && o.state != "" {
-		return nil, fmt.Errorf("--state cannot be used: %w", err)
-	}
-	if err != nil {
-		s.logger.Warn("comments are off", "error", err)
-	}
-	keep := state
-	if s.state != "" {
-		keep = s.state
-	}
-	c := newComments(keep, s.logger)
-	if c.running = state; o.state != "" {
-		c.proxy = append(c.proxy, "--state", state)
-	}
 	return c, nil
 }
 
@@ -154,12 +156,31 @@ func (r readings) Events(ctx context.Context, id string, from, n int) ([]convers
 	}
 }
 
-// offStore is the store of who has no place for one.
-type offStore struct{}
-
-func (offStore) off() error {
-	return &review.OffError{Reason: "There is no place for what serve-web keeps: name one with --state"}
+// isBelow reports whether a path, which may not be there yet, is a directory or in it, wherever links lead.
+func isBelow(path, dir string) bool {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false
+	}
+	rest := ""
+	for {
+		real, err := filepath.EvalSymlinks(path)
+		if err == nil {
+			rel, err := filepath.Rel(dir, filepath.Join(real, rest))
+			return err == nil && filepath.IsLocal(rel)
+		}
+		up := filepath.Dir(path)
+		if up == path {
+			return false
+		}
+		path, rest = up, filepath.Join(filepath.Base(path), rest)
+	}
 }
+
+// offStore is the store of who has no place for one, for a reason.
+type offStore struct{ reason string }
+
+func (s offStore) off() error                                          { return &review.OffError{Reason: s.reason} }
 func (s offStore) View(context.Context, func(review.Tx) error) error   { return s.off() }
 func (s offStore) Update(context.Context, func(review.Tx) error) error { return s.off() }
 func (s offStore) Changed(context.Context) (bool, error)               { return false, s.off() }
