@@ -1,7 +1,9 @@
 package print
 
 import (
+	"bytes"
 	"cmp"
+	"iter"
 	"regexp"
 	"strconv"
 	"strings"
@@ -121,23 +123,48 @@ func arguments(v jsontext.Value) string {
 		return "(" + markdown.Visible(string(v)) + ")"
 	}
 	var out []string
-	d := jsontext.NewDecoder(strings.NewReader(string(compact)), tolerant)
-	if _, err := d.ReadToken(); err != nil {
-		return ""
-	}
-	for d.PeekKind() == '"' {
-		name, err := d.ReadToken()
-		if err != nil {
-			break
-		}
-		key := name.String()
-		value, err := d.ReadValue()
-		if err != nil {
-			break
-		}
+	for key, value := range members(compact) {
 		out = append(out, markdown.Visible(key)+": "+markdown.Visible(string(value)))
 	}
 	return "(" + strings.Join(out, ", ") + ")"
+}
+
+// members are those of a JSON object, as far as it can be read; of anything else there are none.
+func members(v jsontext.Value) iter.Seq2[string, jsontext.Value] {
+	return func(yield func(string, jsontext.Value) bool) {
+		d := jsontext.NewDecoder(bytes.NewReader(v), tolerant)
+		if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+			return
+		}
+		for d.PeekKind() == '"' {
+			name, err := d.ReadToken()
+			if err != nil {
+				return
+			}
+			key := name.String() // before the next read makes it void
+			value, err := d.ReadValue()
+			if err != nil || !yield(key, value) {
+				return
+			}
+		}
+	}
+}
+
+// keysOf lists the paths of the values in a configuration.
+func keysOf(path string, config jsontext.Value) (keys []string) {
+	if strings.Count(path, ".") < 8 {
+		for key, value := range members(config) {
+			key = markdown.Visible(key)
+			if path != "" {
+				key = path + "." + key
+			}
+			keys = append(keys, keysOf(key, value)...)
+		}
+	}
+	if keys == nil && path != "" {
+		keys = []string{path}
+	}
+	return keys
 }
 
 var opening = regexp.MustCompile(`^<([A-Za-z_][A-Za-z0-9_.:-]*)(?:\s[^>]*)?>`)

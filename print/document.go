@@ -3,7 +3,6 @@ package print
 import (
 	"bufio"
 	"io"
-	"strconv"
 	"strings"
 
 	"serve-web/conversation"
@@ -11,7 +10,7 @@ import (
 	"serve-web/userview"
 )
 
-// Document is what [Markdown] writes of.
+// Document is what [Markdown] and [Events] write of.
 type Document struct {
 	Title  string
 	Events []conversation.Event
@@ -20,25 +19,24 @@ type Document struct {
 	Names conversation.Names
 }
 
-// items are the events of a view, with the label of the turns of each.
-func items(view View, events []conversation.Event) (out []userview.Item, turns []string) {
+// items are the events of a view, each with the turns that it stands for.
+func items(view View, events []conversation.Event) []userview.ModelItem {
 	if view == Model {
-		v := userview.Model(events)
-		for _, it := range v.Items {
-			item := it.Item
-			item.Event = injected(it)
-			out, turns = append(out, item), append(turns, it.Turns())
+		out := userview.Model(events).Items
+		for i := range out {
+			out[i].Event = injected(out[i])
 		}
-		return out, turns
+		return out
 	}
 	v := userview.User(events)
 	if view == Raw {
 		v = userview.Raw(events)
 	}
+	var out []userview.ModelItem
 	for _, it := range v.Items {
-		turns = append(turns, strconv.Itoa(it.Turn+1))
+		out = append(out, userview.ModelItem{Item: it, Last: it.Turn})
 	}
-	return v.Items, turns
+	return out
 }
 
 // Markdown writes a conversation as a markdown document that can be read as it stands.
@@ -47,7 +45,6 @@ func Markdown(to io.Writer, d Document) error {
 	if title := markdown.Visible(d.Title); strings.TrimSpace(title) != "" {
 		w.block("# " + title)
 	}
-	list, turns := items(d.View, d.Events)
 	states := unanswered(d.Events)
 	names, at := d.Names, 0
 	turn, who, passage := -1, "", 0
@@ -64,7 +61,7 @@ func Markdown(to io.Writer, d Document) error {
 		}
 		w.block(endFence(text))
 	}
-	for i, it := range list {
+	for _, it := range items(d.View, d.Events) {
 		// Who answers is said by changes of the configuration, which not every view has.
 		for d.View != Model && at < len(d.Events) && d.Events[at].Index <= it.Event.Index {
 			if c, ok := d.Events[at].Body.(conversation.ConfigDelta); ok {
@@ -76,10 +73,10 @@ func Markdown(to io.Writer, d Document) error {
 			if it.Turn != turn {
 				turn, who = it.Turn, ""
 				label := "Turn "
-				if strings.Contains(turns[i], "–") {
+				if it.Last != it.Turn {
 					label = "Turns "
 				}
-				w.block("## " + label + turns[i])
+				w.block("## " + label + it.Turns())
 			}
 			if who != name {
 				who = name
@@ -128,7 +125,7 @@ func Markdown(to io.Writer, d Document) error {
 		case conversation.Unknown:
 			w.note("The log has an element here of a kind that is not known" + named(b.Type) + ".")
 			if d.View == Raw {
-				w.block(pretty(it.Event.Raw).fenced())
+				w.block(pretty(it.Event.WithoutMetadata().Raw).fenced())
 			}
 		case conversation.Broken:
 			w.note("An event of the kind " + markdown.Visible(b.Type) + " cannot be read: " + markdown.Visible(b.Problem) + ".")

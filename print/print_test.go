@@ -218,7 +218,7 @@ func TestViews(t *testing.T) {
 
 // random is a log of events of every kind, the style changing among them.
 func random(rnd *rand.Rand) []conversation.Event {
-	kinds := []string{start, request, message, message, message, reasoning, reasoning, data, call("a", `{"x":1}`), call("b", `{}`),
+	kinds := []string{start, request, message, message, message, reasoning, reasoning, data, call("a", `{"x":1},"metadata":{"rendered_arguments":"YWJj"}`), call("b", `{}`),
 		result("one\ntwo\nthree"), blocks(text("*u*", asMarkdown+forUser), text("k", forAssistant), text("open", "")),
 		`"type":"config_delta","delta":` + string(tools("a", `"inline_results":{"user":"chat"},"header":false`)),
 		`"type":"config_delta","delta":` + string(tools("*", `"inline_results":1,"parameters":"json"`)),
@@ -404,7 +404,7 @@ func TestGoldens(t *testing.T) {
 		c := print.Document{Title: "A *talk*", Events: everyKind(), View: view}
 		must(t, print.Markdown(&doc, c))
 		golden(t, "view-"+string(view)+".md", doc.String())
-		must(t, print.Events(&events, "17251488000", view, everyKind()))
+		must(t, print.Events(&events, "17251488000", c))
 		golden(t, "view-"+string(view)+".json", events.String())
 		if !json.Valid(events.Bytes()) {
 			t.Errorf("Events of the %q view are no JSON", view)
@@ -446,17 +446,110 @@ func FuzzPrinter(f *testing.F) {
 	})
 }
 
-// TestModelJSON: what the model never got is not in its view, as JSON either.
-func TestModelJSON(t *testing.T) {
-	log := []conversation.Event{
-		conversation.Decode(0, []byte(`{"type":"config_delta","delta":{"providers":{"key":"SECRET"}}}`)),
-		conversation.Decode(1, []byte(`{"type":"mystery","body":"SECRET"}`)),
-		conversation.Decode(2, []byte(`{"type":"chat_request","content":"seen"}`)),
-	}
+// asJSON returns the events that [print.Events] writes of a view.
+func asJSON(t *testing.T, view print.View, events []conversation.Event) (text string, data []map[string]any) {
+	t.Helper()
 	var out bytes.Buffer
-	must(t, print.Events(&out, "1", print.Model, log))
-	if got := out.String(); strings.Contains(got, "SECRET") || !strings.Contains(got, "seen") || !json.Valid(out.Bytes()) {
+	must(t, print.Events(&out, "1", print.Document{View: view, Events: events}))
+	var envelope struct {
+		Conversation string
+		Data         []map[string]any
+	}
+	if err := json.Unmarshal(out.Bytes(), &envelope); err != nil || envelope.Conversation != "1" {
+		t.Fatalf("Events of the view %q is no JSON of its conversation: %v\n%s", view, err, out.String())
+	}
+	return out.String(), envelope.Data
+}
+
+// What the model never got is not in its view, as JSON either.
+func TestModelJSON(t *testing.T) {
+	got, data := asJSON(t, print.Model, log(`"type":"config_delta","delta":{"providers":{"key":"SECRET"}}`, `"type":"mystery","body":"SECRET"`, request))
+	if strings.Contains(got, "SECRET") || len(data) != 1 || data[0]["content"] != "q" {
 		t.Errorf("Events of the model view = %s, want the request alone", got)
+	}
+}
+
+// C-5, C-8: what a compaction made is not what the user or the assistant said, and its JSON says so. What
+// was said is without such a mark, whatever its words are.
+func TestCompactionAsJSON(t *testing.T) {
+	_, data := asJSON(t, print.Model, log(start, request, start, message, start, `"type":"chat_request","content":"[Summary of previous conversation]","author":"Compaction"`,
+		call("x", `{"a":1}`), blocks(text("u", forUser)), `"type":"compaction","from_turn":0,"to_turn":1,"summary":{"summary":"S"}`,
+		`"type":"compaction","from_turn":2,"to_turn":2,"tool_calls":{"policy":"strip","request":true,"response":false}`))
+	stands := map[string]any{"from_turn": 0.0, "to_turn": 1.0}
+	made := map[string]any{"stands_for": stands, "compacted": true}
+	want := []any{made, made, made, nil, nil, map[string]any{"compacted": true}, map[string]any{"differs": true}}
+	var got []any
+	for _, e := range data {
+		got = append(got, e["serve_web"])
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the marks of the model view (-want +got)\n%s", diff)
+	}
+	if who := data[1]["author"]; who != "Compaction" {
+		t.Errorf("the request that a compaction made is by %v", who)
+	}
+}
+
+// 4.1, 5.2: signatures of providers and values of a configuration are in no view, in no form; who answers
+// and the names of keys are.
+func TestNothingSecret(t *testing.T) {
+	meta := `,"metadata":{"anthropic_thinking_signature":"SECRET","new":{"deep":"SECRET"}},"met\u0061data":"SECRET"`
+	events := log(start+meta, request+meta, reasoning+meta, message+meta, data+meta,
+		`"type":"tool_call_request","id":"t","name":"x","arguments":{"a":1},"metadata":{"openai_item_id":"SECRET","rendered_arguments":"as printed"}`, result("done")+meta,
+		`"type":"inquiry_request","id":"i","question":{"text":"sure?"}`+meta, `"type":"inquiry_response","id":"i","answer":true`+meta,
+		`"type":"config_delta","timestamp":"2024-09-02 12:00:00.5","event_id":"abc1234","new":"SECRET","delta":{"assistant":{"name":"Ada","model":{"id":{"provider":"p","name":"n"}}},"providers":{"keys":["SECRET"]},"a.b":{}}`+meta,
+		`"type":"config_delta","delta":"SECRET"`, `"type":"config_delta","delta":`+strings.Repeat("[", 10001)+`"SECRET"`+strings.Repeat("]", 10001),
+		`"type":"compaction","from_turn":0,"to_turn":9,"reasoning":"strip"`+meta, `"type":"chat_request"`+meta, `"type":"telepathy","of":1`+meta)
+	for _, view := range []print.View{print.Terminal, print.User, print.Raw, print.Model} {
+		text, _ := asJSON(t, view, events)
+		out, err := printed(t, print.Config{View: view}, events)
+		var doc bytes.Buffer
+		must(t, print.Markdown(&doc, print.Document{View: view, Events: events}))
+		for form, got := range map[string]string{"json": text, "text": out + err, "markdown": doc.String()} {
+			if strings.Contains(got, "SECRET") {
+				t.Errorf("the view %q as %s has a secret:\n%s", view, form, got)
+			}
+		}
+	}
+	_, data := asJSON(t, print.Raw, events)
+	if len(data) != len(events) {
+		t.Fatalf("the raw view has %d events, want %d", len(data), len(events))
+	}
+	want := map[string]any{"type": "config_delta", "timestamp": "2024-09-02 12:00:00.5", "event_id": "abc1234",
+		"delta":     map[string]any{"assistant": map[string]any{"name": "Ada", "model": map[string]any{"id": "p/n"}}},
+		"serve_web": map[string]any{"keys": []any{"assistant.name", "assistant.model.id.provider", "assistant.model.id.name", "providers.keys", "a.b"}}}
+	if diff := cmp.Diff(want, data[9]); diff != "" {
+		t.Errorf("a change of the configuration (-want +got)\n%s", diff)
+	}
+}
+
+// Every raw event is in the JSON of the raw view exactly once, and reads as it did.
+func TestRawJSONIsWhole(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	body := func(e conversation.Event) any {
+		if _, ok := e.Body.(conversation.ConfigDelta); ok {
+			return nil // its values are left out
+		}
+		return e.Body
+	}
+	same := cmp.Comparer(func(a, b conversation.Audience) bool { return a == b })
+	for range 60 {
+		events := random(rnd)
+		var out bytes.Buffer
+		must(t, print.Events(&out, "1", print.Document{View: print.Raw, Events: events}))
+		var envelope struct{ Data []json.RawMessage }
+		must(t, json.Unmarshal(out.Bytes(), &envelope))
+		var want, got []any
+		for _, e := range events {
+			want = append(want, body(e))
+		}
+		for i, raw := range envelope.Data {
+			got = append(got, body(conversation.Decode(i, jsontext.Value(raw))))
+		}
+		if diff := cmp.Diff(want, got, same); diff != "" {
+			t.Fatalf("seed %d: the raw view as JSON (-log +read again)\n%s", seed, diff)
+		}
 	}
 }
 

@@ -187,7 +187,7 @@ func (p *Printer) add(e conversation.Event, mark userview.Mark, turns string) {
 	case conversation.Unknown:
 		p.note("The log has an element here of a kind that is not known" + named(b.Type) + ".")
 		if p.View == Raw {
-			p.write(p.Err, pretty(e.Raw).fenced(), anything)
+			p.write(p.Err, pretty(e.WithoutMetadata().Raw).fenced(), anything)
 		}
 		return
 	case conversation.Broken:

@@ -43,8 +43,9 @@ DIR is any directory in the workspace, by default this one. It is only read.
 
 As text, what was said goes to standard output, and what tools did to standard
 error: add 2>/dev/null to read the chat alone. A file of HTML needs nothing else
-to be read, and runs no script. Conversations can hold secrets: look before you
-share one.
+to be read, and runs no script. No form has the signatures of providers or the
+values of a configuration, but what was said can hold secrets: look before you
+share a file.
 `
 
 const toolHelp = `serve-web tool tell_user is a tool for JP: it shows the user a message.
@@ -161,11 +162,12 @@ func printLog(log *conversation.Log, o printOptions, over []byte, stdout, stderr
 	if err != nil {
 		return fmt.Errorf("the events of %s: %w", log.Summary.ID, err)
 	}
+	d := print.Document{Title: log.Summary.Title, Events: events, View: view, Names: log.Names}
 	switch o.format {
 	case "json":
-		return print.Events(stdout, log.Summary.ID, view, events)
+		return print.Events(stdout, log.Summary.ID, d)
 	case "markdown":
-		return print.Markdown(stdout, print.Document{Title: log.Summary.Title, Events: events, View: view, Names: log.Names})
+		return print.Markdown(stdout, d)
 	case "html":
 		return web.Export(stdout, log, cmp.Or(o.view, "user"), time.Now())
 	}

@@ -21,10 +21,12 @@ func talking(t *testing.T) string {
 		"base_config.json": `{"assistant":{"name":"Ada"},"providers":{"key":"SECRET"},"conversation":{"tools":{"*":{"style":{"inline_results":2}}}}}`,
 		"events.json": `[{"type":"turn_start","timestamp":"2024-09-02 12:30:00.5"},
 {"type":"chat_request","timestamp":"2024-09-02 12:30:00.5","content":"How far?"},
-{"type":"chat_response","timestamp":"2024-09-02 12:30:01.5","reasoning":"I shall say."},
+{"type":"config_delta","timestamp":"2024-09-02 12:30:00.5","delta":{"providers":{"key":"SECRET"}}},
+{"type":"chat_response","timestamp":"2024-09-02 12:30:01.5","reasoning":"I shall say.","metadata":{"anthropic_thinking_signature":"U0VDUkVU"}},
 {"type":"tool_call_request","timestamp":"2024-09-02 12:30:02.5","id":"t","name":"tell_user","arguments":{"message":"SGFsZi4="}},
 {"type":"tool_call_response","timestamp":"2024-09-02 12:30:03.5","id":"t","is_error":false,"content":[{"type":"text","text":"Half.","mimeType":"text/markdown","annotations":{"audience":["user"]}},{"type":"text","text":"Message shown to user.","annotations":{"audience":["assistant"]}}]},
-{"type":"chat_response","timestamp":"2024-09-02 12:30:04.5","message":"Done."}]`,
+{"type":"chat_response","timestamp":"2024-09-02 12:30:04.5","message":"Done."},
+{"type":"telepathy","metadata":{"openai_encrypted_content":"U0VDUkVU"}}]`,
 	} {
 		must(t, os.WriteFile(filepath.Join(at, name), []byte(text), 0o600))
 	}
@@ -53,7 +55,9 @@ func TestPrint(t *testing.T) {
 		{[]string{"17251488000", "--format", "markdown"}, 0, []string{"# A talk", "## Turn 1", "How far?", "**Ada**", "Half.", "Done."}, nil, "Message shown", "."},
 		{[]string{"17251488000", "--format", "markdown", "--view", "model"}, 0, []string{"Calling tool `tell_user`", `"message": "Half."`, "Message shown to user.", "Done."}, nil, "\nHalf.\n", "."},
 		{[]string{"17251488000", "--format", "html"}, 0, []string{"<!doctype html>", "A talk", "can hold secrets", "Half.", "Done."}, nil, "Message shown", "."},
-		{[]string{"17251488000", "--format", "json", "--view", "raw"}, 0, []string{`{"conversation":"17251488000","data":[`, `"turn_start"`, `"message":"Half."`}, nil, "", "."},
+		{[]string{"17251488000", "--format", "json", "--view", "raw"}, 0, []string{`{"conversation":"17251488000","data":[`, `"turn_start"`, `"keys":["providers.key"]`, `"message":"Half."`}, nil, "", "."},
+		{[]string{"17251488000", "--format", "html", "--view", "raw"}, 0, []string{"providers.key", "telepathy"}, nil, "", "."},
+		{[]string{"17251488000", "--format", "markdown", "--view", "raw"}, 0, []string{"telepathy"}, nil, "", "."},
 		{[]string{"--help"}, 0, []string{"serve-web print [flags] ID [DIR]", "--view"}, nil, "", "."},
 		{[]string{"17251488000", "--config", bad}, 1, nil, []string{"bad.toml: conversation.tools.tell_user.style.header must be true, false, \"on\" or \"off\", not \"maybe\"."}, ".", ""},
 		{[]string{"17251488000", "--config", nonsense}, 1, nil, []string{"nonsense.toml: line 1, column 1 is not TOML"}, ".", ""},
@@ -77,8 +81,8 @@ func TestPrint(t *testing.T) {
 			tt.outNot != "" && strings.Contains(out, tt.outNot) || tt.errNo != "" && strings.Contains(errs, tt.errNo) {
 			t.Errorf("serve-web %q = %d, want %d\nstandard output\n%s\nstandard error\n%s", args, code, tt.code, out, errs)
 		}
-		if strings.Contains(out+errs, "SECRET") {
-			t.Errorf("serve-web %q prints the configuration", args)
+		if strings.Contains(out+errs, "SECRET") || strings.Contains(out+errs, "U0VD") {
+			t.Errorf("serve-web %q prints the configuration, or a signature", args)
 		}
 		if strings.Contains(strings.Join(args, " "), "json") && code == 0 && !json.Valid([]byte(out)) {
 			t.Errorf("serve-web %q prints no JSON:\n%s", args, out)
