@@ -82,19 +82,43 @@ func bytesOf(base64 string) string {
 	return strconv.Itoa(max(n, 0)) + " bytes"
 }
 
-// plain is what text without a type is shown as: JSON, what it fences itself, an envelope, or as it
+// plain is what text without a type is shown as: a failure of JP's tools, JSON, what it fences itself, an envelope, or as it
 // is.
 func plain(text string) content {
 	trimmed := strings.TrimSpace(text)
 	switch {
 	case strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "["):
 		if v := jsontext.Value(trimmed); v.IsValid(tolerant) {
+			if text, ok := failure(v); ok {
+				return content{text: text}
+			}
 			return pretty(v)
 		}
 	case isEnvelope(trimmed):
 		return content{text: trimmed, fence: true, language: "xml"}
 	}
 	return content{text: text}
+}
+
+// failure lays out the form in which JP's own tools fail, if v has that form and nothing else, so that
+// nothing of it is left out.
+func failure(v jsontext.Value) (text string, ok bool) {
+	var f struct {
+		Message *string  `json:"message"`
+		Trace   []string `json:"trace"`
+		Stdout  string   `json:"stdout"`
+		Stderr  string   `json:"stderr"`
+	}
+	if err := json.Unmarshal(v, &f, json.RejectUnknownMembers(true)); err != nil || f.Message == nil {
+		return "", false
+	}
+	text = strings.TrimSpace(*f.Message)
+	for _, part := range [...]struct{ name, text string }{{"trace", strings.Join(f.Trace, "\n")}, {"stdout", f.Stdout}, {"stderr", f.Stderr}} {
+		if inside := strings.Trim(part.text, "\r\n"); strings.TrimSpace(inside) != "" {
+			text += "\n\n" + part.name + ":\n  " + strings.ReplaceAll(inside, "\n", "\n  ")
+		}
+	}
+	return text, true
 }
 
 var tolerant = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))

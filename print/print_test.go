@@ -95,6 +95,7 @@ func TestTools(t *testing.T) {
 		{"8.9 a result, then a tool", `"inline_results":"full"`, log(call("bar", "{}"), result("done"), call("foo", "{}")), "Calling tool bar\n\ndone\n\nCalling tool foo\n"},
 		{"4.4 an empty result owes no line", `"inline_results":"full"`, log(call("bar", "{}"), result(""), call("foo", "{}")), "Calling tool bar\nCalling tool foo\n"},
 		{"8.9 5 lines, limit 2", `"inline_results":2`, log(call("bar", "{}"), result("line1\nline2\nline3\nline4\nline5")), "Calling tool bar\n\nline1\nline2\n _(truncated to 2 lines)_\n"},
+		{"8.9 a result, all of it", `"inline_results":"full"`, log(call("bar", "{}"), result("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11")), "Calling tool bar\n\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n"},
 		{"8.9 2 lines, limit 2", `"inline_results":2`, log(call("bar", "{}"), result("line1\nline2\n")), "Calling tool bar\n\nline1\nline2\n"},
 		{"8.9 inline off", off, log(call("bar", "{}"), result("done")), "Calling tool bar\n"},
 		{"8.9 custom arguments", `"parameters":"fmt it",` + off, log(call("ssh_run", `{"x":1},"metadata":{"rendered_arguments":"`+ansi+`"}`)), "Calling tool ssh_run\n\ncustom-output\n"},
@@ -120,6 +121,11 @@ func TestTools(t *testing.T) {
 		{"no. 4 the limit is for each block", `"header":false,"inline_results":1`, log(call("bar", `{}`), blocks(text("a", ""), text("b\nc", ""))), "a\n\nb\n _(truncated to 1 lines)_\n"},
 		{"S-15 error", `"header":false,"inline_results":"off","error":{"inline_results":"full"}`, log(call("bar", `{}`), strings.Replace(result("it broke"), "false", "true", 1)), "it broke\n"},
 		{"S-15 not of a success", `"header":false,"inline_results":"off","error":{"inline_results":"full"}`, log(call("bar", `{}`), result("fine")), ""},
+		{"4.4 a failure of JP's tools", `"header":false`, log(call("bar", `{}`), result(`{"message":"It broke.\nBadly.","trace":["a","b\nc"],"stdout":"","stderr":"e\n"}`)),
+			"It broke.\nBadly.\n\ntrace:\n  a\n  b\n  c\n\nstderr:\n  e\n"},
+		{"4.4 a failure, cut as any result is", `"header":false,"error":{"inline_results":2}`, log(call("bar", `{}`), strings.Replace(result(`{"message":"a\nb\nc"}`), "false", "true", 1)), "a\nb\n _(truncated to 2 lines)_\n"},
+		{"4.4 JSON that says more than a failure", `"header":false`, log(call("bar", `{}`), result(`{"message":"m","code":1}`)), "```json\n{\n  \"message\": \"m\",\n  \"code\": 1\n}\n```\n"},
+		{"4.4 JSON with a message that is no text", `"header":false`, log(call("bar", `{}`), result(`{"message":1}`)), "```json\n{\n  \"message\": 1\n}\n```\n"},
 		{"a response without request", `"inline_results":"full"`, log(result("done")), "done\n"},
 		{"R-14 the same id again", ``, log(call("foo", "{}"), call("bar", "{}"), result("a"), result("b")), "Calling tool foo\nCalling tool bar\n\na\n\nb\n"},
 	} {
@@ -156,6 +162,12 @@ func TestSpeech(t *testing.T) {
 		{"R-7 a hidden tool between", `{"style":{"tool_call":{"show":false}}}`, log(message, call("x", "{}"), message), line("jp", " turn 1") + "\nm\n\nm\n", ""},
 		{"R-5 whitespace alone", `{}`, log(`"type":"chat_response","message":" \n"`), "", ""},
 		{"R-9 text as data", `{}`, log(`"type":"chat_response","data":"a\nb"`), line("jp", " turn 1") + "\n```json\na\nb\n```\n", ""},
+		{"8.9 structured data", `{}`, log(data), line("jp", " turn 1") + "\n```json\n{\n  \"name\": \"Alice\",\n  \"age\": 30\n}\n```\n", ""},
+		{"R-9 each data a fence of its own", `{}`, log(`"type":"chat_response","data":1`, `"type":"chat_response","data":[]`), line("jp", " turn 1") + "\n```json\n1\n```\n\n```json\n[]\n```\n", ""},
+		{"R-8 a passage is of its first event: time and place of the header", `{}`, log(`"type":"chat_response","message":"a","timestamp":"2024-09-02 11:00:00.0"`, `"type":"config_delta","delta":{"assistant":{"name":"Ada"}}`,
+			`"type":"chat_response","message":"b","timestamp":"2024-09-02 11:59:00.0"`), line("jp", " turn 1, 1h ago") + "\nab\n", ""},
+		{"8.9 header of a turn that the assistant opens", `{"assistant":{"name":"Ada","model":{"id":{"provider":"anthropic","name":"test"}}}}`, log(start, `"type":"chat_response","message":"m","timestamp":"2024-09-01 12:00:00.0"`), line("Ada (anthropic/test)", " turn 1, 1d ago") + "\nm\n", ""},
+		{"8.9 a long name leaves a rule", `{}`, log(`"type":"chat_request","content":"q","author":"` + strings.Repeat("x", 90) + `"`), "── " + strings.Repeat("x", 90) + " ── turn 1\n\nq\n", ""},
 		{"4.4 reasoning", `{}`, log(reasoning, message), line("jp", " turn 1") + "\n┊ because\n\nm\n", ""},
 		{"4.4 reasoning, cut", `{"style":{"reasoning":{"display":4}}}`, log(reasoning, message), line("jp", " turn 1") + "\n┊ beca...\n\nm\n", ""},
 		{"4.4 reasoning, hidden", `{"style":{"reasoning":{"display":"hidden"}}}`, log(reasoning, message), line("jp", " turn 1") + "\nm\n", ""},
@@ -179,6 +191,15 @@ func TestOver(t *testing.T) {
 	_, got := printed(t, print.Config{Over: []byte("[conversation.tools.a.style]\nheader = false\n")}, events)
 	if got != "" {
 		t.Errorf("printed %q, want nothing", got)
+	}
+}
+
+// 8.9: the style brief, as docs/print.md writes it down.
+func TestBrief(t *testing.T) {
+	events := log(start, request, reasoning, call("read_file", `{"path":"ARGUMENT"}`), result("RESULT"), message, call("read_file", `{}`), strings.Replace(result("FAILED"), "false", "true", 1))
+	out, err := printed(t, print.Config{Over: []byte(strings.Join(documented(t, "print.md"), "\n"))}, events)
+	if !strings.HasSuffix(out, "\n\nm\n") || strings.Contains(out, "because") || err != "\nCalling tool read_file\n\nCalling tool read_file\n" {
+		t.Errorf("brief prints %q and %q, want the message and the tools' names alone", out, err)
 	}
 }
 
