@@ -243,7 +243,10 @@ func random(rnd *rand.Rand) []conversation.Event {
 		result("one\ntwo\nthree"), blocks(text("*u*", asMarkdown+forUser), text("k", forAssistant), text("open", "")),
 		`"type":"config_delta","delta":` + string(tools("a", `"inline_results":{"user":"chat"},"header":false`)),
 		`"type":"config_delta","delta":` + string(tools("*", `"inline_results":1,"parameters":"json"`)),
-		`"type":"compaction","from_turn":0,"to_turn":1,"reasoning":"strip"`, `"type":"new"`, `"type":"chat_request"`, `"type":"chat_response","message":"` + "```\\n" + `"`}
+		`"type":"compaction","from_turn":0,"to_turn":1,"reasoning":"strip"`, `"type":"new"`, `"type":"chat_request"`, `"type":"chat_response","message":"` + "```\\n" + `"`,
+		strings.Replace(result(`{"message":"m","trace":["t"]}`), "false", "true", 1), `"type":"inquiry_request","id":"i","question":{"text":"?"}`, `"type":"inquiry_response","id":"i","answer":1`,
+		`"type":"chat_response","message":" ","timestamp":"2024-09-02 11:00:00.0"`, `"type":"chat_request","content":"q","author":"Ada","timestamp":"2024-09-01 11:00:00.0"`,
+		`"type":"config_delta","delta":{"assistant":{"name":"Bert"},"style":{"reasoning":{"display":"hidden"}}}`}
 	var members []string
 	for range rnd.IntN(40) {
 		members = append(members, kinds[rnd.IntN(len(kinds))])
@@ -262,32 +265,138 @@ func (w together) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// S-19: live and replay give the same bytes, in the same order.
+// S-19: live and replay give the same bytes, in the same order, whatever the history, the view and the
+// configuration: each event fed as it comes, some at a time, or all at once.
 func TestLiveIsReplay(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	rnd := rand.New(rand.NewPCG(seed, 0))
-	for range 60 {
+	bases := []jsontext.Value{nil, tools("*", `"inline_results":{"user":"chat","assistant":"off"},"parameters":"cmd"`), tools("*", `"hidden":true`),
+		jsontext.Value(`{"style":{"reasoning":{"display":3},"tool_call":{"show":false}}}`), tools("a", `"header":7,"error":{"inline_results":"full"}`)}
+	now := time.Date(2024, 9, 2, 12, 0, 0, 0, time.UTC)
+	for range 100 {
 		events := random(rnd)
-		for _, view := range []print.View{print.Terminal, print.User, print.Raw} {
-			run := func(feed func(p *print.Printer)) string {
-				var all bytes.Buffer
-				p := print.New(print.Config{Out: together{&all, "out"}, Err: together{&all, "err"}, Colour: true, View: view})
-				feed(p)
-				if err := p.Close(); err != nil {
-					t.Fatal(err)
-				}
-				return all.String()
+		c := print.Config{
+			View: []print.View{print.Terminal, print.User, print.Raw}[rnd.IntN(3)], Base: bases[rnd.IntN(len(bases))],
+			Colour: rnd.IntN(2) == 0, ErrColour: rnd.IntN(2) == 0, PerRequest: !conversation.HasTurnStart(events), Now: now,
+		}
+		if rnd.IntN(3) == 0 {
+			c.Over = []byte("[conversation.tools.b.style]\ninline_results = \"full\"\n")
+		}
+		run := func(atOnce func() int) string {
+			var all bytes.Buffer
+			c.Out, c.Err = together{&all, "out"}, together{&all, "err"}
+			p := print.New(c)
+			for i := 0; i < len(events); {
+				n := min(atOnce(), len(events)-i)
+				p.Add(events[i : i+n]...)
+				i += n
 			}
-			replay := run(func(p *print.Printer) { p.Add(events...) })
-			live := run(func(p *print.Printer) {
-				for i := 0; i < len(events); {
-					n := min(1+rnd.IntN(3), len(events)-i)
-					p.Add(events[i : i+n]...)
-					i += n
-				}
-			})
-			if diff := cmp.Diff(replay, live); diff != "" {
-				t.Fatalf("seed %d, view %q (-replay +live)\n%s", seed, view, diff)
+			must(t, p.Close())
+			return all.String()
+		}
+		replay := run(func() int { return len(events) })
+		for name, atOnce := range map[string]func() int{"one by one": func() int { return 1 }, "some at a time": func() int { return 1 + rnd.IntN(3) }} {
+			if diff := cmp.Diff(replay, run(atOnce)); diff != "" {
+				t.Fatalf("seed %d, view %q, %s (-replay +live)\n%s", seed, c.View, name, diff)
+			}
+		}
+	}
+}
+
+// S-12: what was said is on standard output, and nothing else is; what tools did is on standard error. What
+// a tool says to the user is said where the style makes it speech, and only there.
+func TestChannels(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	kinds := []string{start, `"type":"chat_request","content":"SAID","author":"SAID","resources":[{"uri":"SAID","text":"x"}]`, `"type":"chat_response","message":"SAID"`,
+		`"type":"chat_response","reasoning":"SAID"`, `"type":"chat_response","data":["SAID"]`,
+		call("TOOL", `{"TOOL":"TOOL"},"metadata":{"rendered_arguments":"TOOL"}`), result("TOOL"), strings.Replace(result("TOOL"), "false", "true", 1), result(`{"message":"TOOL","trace":["TOOL"]}`),
+		blocks(text("TOOL", asMarkdown), text("TOOL", forAssistant), `{"type":"resource","resource":{"uri":"u","text":"TOOL"}}`),
+		`"type":"inquiry_request","id":"i","question":{"text":"TOOL"}`, `"type":"inquiry_response","id":"i","answer":"TOOL"`, `"type":"TOOL"`}
+	for range 60 {
+		speech := rnd.IntN(2) == 0
+		base, forUserSays := tools("TOOL", `"inline_results":"full"`), "TOOL"
+		if speech {
+			base, forUserSays = tools("*", `"parameters":"json","inline_results":{"user":"chat"}`), "SAID"
+		}
+		told := blocks(text(forUserSays, forUser), text("TOOL", ""), text("TOOL", forAssistant), text(forUserSays, asMarkdown+forUser))
+		var members []string
+		for range rnd.IntN(40) {
+			if k := rnd.IntN(len(kinds) + 4); k < len(kinds) {
+				members = append(members, kinds[k])
+			} else {
+				members = append(members, told)
+			}
+		}
+		for _, view := range []print.View{print.Terminal, print.User} {
+			out, err := printed(t, print.Config{View: view, Base: base}, log(append(members, kinds[1], kinds[5], told)...))
+			if !strings.Contains(out, "SAID") || strings.Contains(out, "TOOL") || !strings.Contains(err, "TOOL") || strings.Contains(err, "SAID") {
+				t.Fatalf("seed %d, view %q, speech %v: standard output\n%s\nstandard error\n%s", seed, view, speech, out, err)
+			}
+		}
+	}
+}
+
+// S-13: no style has a say in what is JSON, nor in a document.
+func TestStyleIsOfTextAlone(t *testing.T) {
+	written := func(view print.View, style string) string {
+		events := log(append([]string{`"type":"config_delta","delta":` + style}, members(everyKind())...)...)
+		var out bytes.Buffer
+		d := print.Document{View: view, Events: events}
+		must(t, print.Events(&out, "1", d))
+		must(t, print.Markdown(&out, d))
+		return out.String()
+	}
+	for _, view := range []print.View{print.User, print.Raw, print.Model} {
+		plain := written(view, string(tools("*", `"hidden":false,"inline_results":"full"`)))
+		for _, style := range []string{`"hidden":true,"inline_results":"full"`, `"hidden":false,"inline_results":"off"`} {
+			if diff := cmp.Diff(plain, written(view, string(tools("*", style)))); diff != "" {
+				t.Errorf("%s changes the view %q (-plain +styled)\n%s", style, view, diff)
+			}
+		}
+	}
+}
+
+// members are the JSON of events, each without its braces.
+func members(events []conversation.Event) (out []string) {
+	for _, e := range events {
+		raw := string(e.Raw)
+		out = append(out, raw[1:len(raw)-1])
+	}
+	return out
+}
+
+// S-16: where nothing says whom it is for and the style is one value, all is as it was before there were
+// audiences: a block reads like the text alone, and the value is that of both.
+func TestNoAudienceIsAsBefore(t *testing.T) {
+	texts := []string{"", "done", "1\n2\n3", strings.Repeat("x\n", 12), "```rust\nfn\n```", `{"a":1}`, "<a>\nb\n</a>", " \n"}
+	seed := uint64(time.Now().UnixNano())
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	for range 60 {
+		var before, after []string
+		for range rnd.IntN(30) {
+			var e string
+			switch rnd.IntN(5) {
+			case 0:
+				e = message
+			case 1:
+				e = start
+			case 2:
+				e = call("a", `{"x":1}`)
+			default:
+				s, failed := texts[rnd.IntN(len(texts))], fmt.Sprint(rnd.IntN(2) == 0)
+				before = append(before, strings.Replace(result(s), "false", failed, 1))
+				after = append(after, strings.Replace(blocks(text(s, "")), "false", failed, 1))
+				continue
+			}
+			before, after = append(before, e), append(after, e)
+		}
+		for scalar, both := range map[string]string{"10": "", "2": `"inline_results":{"user":2,"assistant":2}`, `"off"`: `"inline_results":{"user":"off","assistant":"off"}`,
+			`"full"`: `"inline_results":{"user":"full","assistant":"full"}`} {
+			out, err := printed(t, print.Config{Base: tools("*", `"inline_results":`+scalar)}, log(before...))
+			newOut, newErr := printed(t, print.Config{Base: tools("*", both)}, log(after...))
+			if diff := cmp.Diff([]string{out, err}, []string{newOut, newErr}); diff != "" {
+				t.Fatalf("seed %d, inline_results = %s (-before +after)\n%s", seed, scalar, diff)
 			}
 		}
 	}

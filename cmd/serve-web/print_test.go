@@ -102,6 +102,55 @@ func inOrder(text string, parts []string) bool {
 	return true
 }
 
+// S-13, S-5, A-14: the style of a conversation has no say but in what a terminal shows.
+func TestPrintWithoutStyle(t *testing.T) {
+	dir := talking(t)
+	base := filepath.Join(dir, ".jp", "conversations", "17251488000-a-talk", "base_config.json")
+	all := func() map[string]string {
+		out := map[string]string{}
+		for _, view := range []string{"user", "raw", "model"} {
+			for _, format := range []string{"json", "markdown", "html", "text"} {
+				if format == "text" && view == "user" {
+					continue
+				}
+				code, stdout, stderr := runHere(t, "print", "17251488000", dir, "--view", view, "--format", format)
+				if code != 0 {
+					t.Fatalf("print as %s = %d\n%s", format, code, stderr)
+				}
+				out[view+" as "+format] = stdout + stderr
+			}
+		}
+		return out
+	}
+	before := all()
+	must(t, os.WriteFile(base, []byte(`{"assistant":{"name":"Ada"},"style":{"tool_call":{"show":false},"reasoning":{"display":"hidden"}},"conversation":{"tools":{"*":{"style":{"hidden":true,"inline_results":"off"}}}}}`), 0o600))
+	if diff := cmp.Diff(before, all()); diff != "" {
+		t.Errorf("a style changes (-before +after)\n%s", diff)
+	}
+	if _, stdout, stderr := runHere(t, "print", "17251488000", dir); strings.Contains(stdout+stderr, "tell_user") || strings.Contains(stdout, "I shall") {
+		t.Errorf("the style was not even asked: %s%s", stdout, stderr)
+	}
+}
+
+// S-14: what a tool says to the user stands on a page as what the assistant says.
+func TestSpeechOnPage(t *testing.T) {
+	dir := workspace(t)
+	at := filepath.Join(dir, ".jp", "conversations", "17251488000")
+	must(t, os.MkdirAll(at, 0o700))
+	const words = "**Half** `done`, see\\n\\n* [this](https://example.org/)"
+	must(t, os.WriteFile(filepath.Join(at, "events.json"), []byte(`[{"type":"chat_response","message":"`+words+`"},{"type":"tool_call_response","id":"t","content":[{"type":"text","text":"`+words+`","mimeType":"text/markdown","annotations":{"audience":["user"]}}]}]`), 0o600))
+	code, out, errs := runHere(t, "print", "17251488000", dir, "--format", "html")
+	body := func(kind string) string {
+		_, article, _ := strings.Cut(out, `data-kind="`+kind+`"`)
+		article, _, _ = strings.Cut(article, "</article>")
+		_, body, _ := strings.Cut(article, `<div class="body">`)
+		return body
+	}
+	if diff := cmp.Diff(body("message"), body("speech")); code != 0 || !strings.Contains(out, "<strong>Half</strong>") || diff != "" || body("speech") == "" {
+		t.Errorf("print = %d, %s: what a tool says stands otherwise (-message +speech)\n%s", code, errs, diff)
+	}
+}
+
 // A conversation that is broken in part is printed, and what is wrong is said.
 func TestPrintBroken(t *testing.T) {
 	dir := talking(t)
