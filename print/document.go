@@ -20,23 +20,22 @@ type Document struct {
 }
 
 // items are the events of a view, each with the turns that it stands for.
-func items(view View, events []conversation.Event) []userview.ModelItem {
+func items(view View, events []conversation.Event) (out []userview.ModelItem, unread []userview.Item) {
 	if view == Model {
-		out := userview.Model(events).Items
-		for i := range out {
-			out[i].Event = injected(out[i])
+		v := userview.Model(events)
+		for i := range v.Items {
+			v.Items[i].Event = injected(v.Items[i])
 		}
-		return out
+		return v.Items, v.Unread
 	}
 	v := userview.User(events)
 	if view == Raw {
 		v = userview.Raw(events)
 	}
-	var out []userview.ModelItem
 	for _, it := range v.Items {
 		out = append(out, userview.ModelItem{Item: it, Last: it.Turn})
 	}
-	return out
+	return out, v.Unread
 }
 
 // Markdown writes a conversation as a markdown document that can be read as it stands.
@@ -45,122 +44,155 @@ func Markdown(to io.Writer, d Document) error {
 	if title := markdown.Visible(d.Title); strings.TrimSpace(title) != "" {
 		w.block("# " + title)
 	}
-	states := unanswered(d.Events)
+	tools, states := paired(d.Events)
 	names, at := d.Names, 0
-	turn, who, passage := -1, "", 0
-	var open strings.Builder
-	reasoning := false
-	close := func() {
-		text := strings.Trim(visible(open.String()), "\n")
-		open.Reset()
-		if strings.TrimSpace(text) == "" {
-			return
+	turn, who := -1, ""
+	speak := func(it userview.ModelItem, name string) {
+		if it.Turn != turn {
+			turn, who = it.Turn, ""
+			label := "Turn "
+			if it.Last != it.Turn {
+				label = "Turns "
+			}
+			w.block("## " + label + it.Turns())
 		}
-		if reasoning {
-			text = "> " + strings.ReplaceAll(text, "\n", "\n> ")
+		if who != name {
+			who = name
+			w.block("**" + markdown.Visible(name) + "**")
 		}
-		w.block(endFence(text))
 	}
-	for _, it := range items(d.View, d.Events) {
+	var open *text    // the passage that may go on
+	var held []func() // what stands beside it, and is written below it
+	close := func() {
+		if open != nil && strings.TrimSpace(open.String()) != "" { // R-5
+			said := strings.Trim(visible(open.String()), "\n")
+			if open.reasoning {
+				said = quoted(said)
+			}
+			speak(open.first, open.who)
+			w.block(endFence(said))
+		}
+		open = nil
+		for _, write := range held {
+			write()
+		}
+		held = nil
+	}
+	beside := func(write func()) {
+		if held = append(held, write); open == nil {
+			close()
+		}
+	}
+	inquiries := map[string]string{}
+	list, unread := items(d.View, d.Events)
+	for _, it := range noted(list, unread) {
 		// Who answers is said by changes of the configuration, which not every view has.
+		before := names
 		for d.View != Model && at < len(d.Events) && d.Events[at].Index <= it.Event.Index {
 			if c, ok := d.Events[at].Body.(conversation.ConfigDelta); ok {
 				names = names.Apply(c.Delta)
 			}
 			at++
 		}
-		speak := func(name string) {
-			if it.Turn != turn {
-				turn, who = it.Turn, ""
-				label := "Turn "
-				if it.Last != it.Turn {
-					label = "Turns "
-				}
-				w.block("## " + label + it.Turns())
-			}
-			if who != name {
-				who = name
-				w.block("**" + markdown.Visible(name) + "**")
-			}
-		}
 		assistant := names.Assistant
 		if assistant == "" {
 			assistant = "Assistant"
 		}
-		text, isReasoning, isText := "", false, true
-		switch b := it.Event.Body.(type) {
-		case conversation.Message:
-			text = b.Text
-		case conversation.Reasoning:
-			text, isReasoning = b.Text, true
-		default:
-			isText = false
-		}
-		if isText {
-			if it.Passage != passage || open.Len() == 0 || isReasoning != reasoning {
+		join := func(said string, reasoning bool) {
+			if open != nil && it.Passage != open.first.Passage {
 				close()
-				passage, reasoning = it.Passage, isReasoning
-				if strings.TrimSpace(text) != "" {
-					speak(assistant)
-				}
 			}
-			open.WriteString(text)
+			if open == nil {
+				open = &text{first: it, who: assistant, reasoning: reasoning}
+			}
+			open.WriteString(said)
+		}
+		unreadable := func(what string, shown bool) {
+			w.note(what)
+			if shown && d.View == Raw {
+				w.block(pretty(it.Event.WithoutMetadata().Raw).fenced())
+			}
+		}
+		switch b := it.Event.Body.(type) { // R-1, R-6: these end no passage
+		case conversation.Message:
+			join(b.Text, false)
 			continue
-		}
-		switch it.Event.Body.(type) {
-		case conversation.ConfigDelta, conversation.Compaction, conversation.Unknown:
-		default:
-			close()
-		}
-		switch b := it.Event.Body.(type) {
+		case conversation.Reasoning:
+			join(b.Text, true)
+			continue
 		case conversation.ConfigDelta:
 			if d.View == Model {
 				names = names.Apply(b.Delta)
+			} else if d.View == Raw {
+				said := configured(b, before, names)
+				beside(func() { w.note(said) })
 			}
-			if d.View == Raw {
-				w.note(configured(b))
-			}
+			continue
 		case conversation.Compaction:
-			w.note(compacted(b))
+			beside(func() {
+				w.note(compacted(b))
+				if b.Summary != nil {
+					w.block(endFence(quoted(strings.Trim(visible(*b.Summary), "\n"))))
+				}
+			})
+			continue
 		case conversation.Unknown:
-			w.note("The log has an element here of a kind that is not known" + named(b.Type) + ".")
-			if d.View == Raw {
-				w.block(pretty(it.Event.WithoutMetadata().Raw).fenced())
-			}
+			beside(func() { unreadable(unknown(b), true) })
+			continue
 		case conversation.Broken:
-			w.note("An event of the kind " + markdown.Visible(b.Type) + " cannot be read: " + markdown.Visible(b.Problem) + ".")
+			if b.Type == "compaction" {
+				beside(func() { unreadable(broken(b), true) })
+				continue
+			}
+		}
+		close()
+		switch b := it.Event.Body.(type) {
+		case conversation.Broken:
+			unreadable(broken(b), b.Type != "config_delta") // which can hold secrets
 		case conversation.Request:
 			author := b.Author
 			if author == "" {
 				author = "You"
 			}
-			speak(author)
+			speak(it, author)
 			w.block(endFence(visible(b.Text)))
 			for _, r := range b.Resources {
 				w.note("attached: " + markdown.Visible(described(r)))
 			}
 		case conversation.Structured:
-			speak(assistant)
+			speak(it, assistant)
 			w.block(pretty(b.Data).fenced())
 		case conversation.ToolCall:
-			speak(assistant)
+			speak(it, assistant)
 			w.block("Calling tool `" + strings.ReplaceAll(markdown.Visible(b.Name), "`", "'") + "`")
 			if !emptyJSON(b.Arguments) {
 				w.block(pretty(b.Arguments).fenced())
+			}
+			if rendered := (content{text: b.Rendered, fence: true}); d.View == Raw && strings.TrimSpace(b.Rendered) != "" {
+				w.note("as the tool prints them:")
+				w.block(rendered.fenced())
 			}
 			if how := states[it.Event.Index]; how != "" {
 				w.note(how)
 			}
 		case conversation.ToolResponse:
+			tool := "Tool"
+			if b.IsError {
+				tool += " (failed)"
+			}
+			if d.View == Raw || d.View == Model { // there each response is an entry, though it says nothing
+				speak(it, tool)
+				w.note(responded(b, tools[it.Event.Index]))
+			}
 			for _, block := range b.Content {
 				c := contentOf(block)
-				switch {
-				case userview.IsSpeech(block):
-					speak(assistant)
-				case b.IsError:
-					speak("Tool (failed)")
-				default:
-					speak("Tool")
+				if d.View != Model && userview.IsSpeech(block) {
+					speak(it, assistant)
+				} else {
+					speak(it, tool)
+				}
+				if whom := addressees(block); d.View == Raw && whom != "" {
+					w.note("for " + whom + ":")
 				}
 				if !c.markdown {
 					c.fence = true
@@ -169,36 +201,60 @@ func Markdown(to io.Writer, d Document) error {
 				}
 				w.block(endFence(visible(c.text)))
 			}
+			if it.Differs {
+				w.note("The user was told something else.")
+			}
 		case conversation.InquiryRequest:
-			w.note("Asked during the run" + named(b.Name) + ": " + markdown.Visible(b.Question.Text))
+			inquiries[b.ID] = b.Question.Text
+			w.note(asked(b))
 		case conversation.InquiryResponse:
-			w.note("Answered: " + markdown.Visible(string(b.Answer)))
+			w.note(answered(b, inquiries[b.ID]))
+			delete(inquiries, b.ID)
 		}
 	}
 	close()
 	return w.out.Flush() // an error of the writes before is kept until here
 }
 
-// unanswered says of the calls that no response answers what has become of them, by index.
-func unanswered(events []conversation.Event) map[int]string {
-	out := map[int]string{}
+// text is a passage that may go on (R-1).
+type text struct {
+	first     userview.ModelItem
+	who       string
+	reasoning bool
+	strings.Builder
+}
+
+func quoted(text string) string { return "> " + strings.ReplaceAll(text, "\n", "\n> ") }
+
+// paired says of the responses which tool they are of (R-14), and of the calls that none answers what has
+// become of them, by index.
+func paired(events []conversation.Event) (tools, states map[int]string) {
+	tools, states = map[int]string{}, map[int]string{}
 	marker := userview.NewMarker(events)
 	var calls conversation.Calls
-	turn := 0
+	turn, went := 0, 0
 	for _, e := range events {
 		now := marker.Next(e).Turn
 		if now > turn {
 			for _, call := range calls.Waiting() {
-				out[call] = "interrupted: a later turn began"
+				states[call] = interrupted
 			}
 			turn = now
 		}
-		calls.Next(e, now)
+		if c, ok := e.Body.(conversation.ToolCall); ok {
+			tools[e.Index] = c.Name
+		}
+		if call, ok := calls.Next(e, now); ok {
+			tools[e.Index] = tools[call]
+		}
+		if goesOn(e) {
+			went = e.Index
+		}
 	}
 	for _, call := range calls.Waiting() {
-		out[call] = "no response"
+		states[call] = waits(call, went)
 	}
-	return out
+	return tools, states
 }
 
 type document struct {

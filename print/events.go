@@ -28,7 +28,8 @@ func Events(to io.Writer, id string, d Document) error {
 	w.WriteString(`{"conversation":` + strconv.Quote(id) + `,"data":[`)
 	names := d.Names
 	first := true
-	for _, it := range items(d.View, d.Events) {
+	list, _ := items(d.View, d.Events)
+	for _, it := range list {
 		e, about := it.Event, remark{Compacted: it.Compacted, Differs: it.Differs}
 		var raw jsontext.Value
 		switch b := e.Body.(type) {

@@ -175,6 +175,9 @@ func TestSpeech(t *testing.T) {
 		{"S-18 a tell_user that fails is seen", `{` + tell + `}`, log(start, call("tell_user", "{}"), strings.Replace(result("message is missing"), "false", "true", 1)), "", "message is missing\n"},
 		{"turn by turn", `{}`, log(append(append([]string{start}, told...), append([]string{`"type":"config_delta","delta":{` + tell + `}`, start}, told...)...)...),
 			"\n" + line("jp", " turn 2") + "\n**Half** done.\n", "Calling tool tell_user(message: \"**Half** done.\")\n\n**Half** done.\n\nMessage shown to user.\n"},
+		{"4.4 reasoning is shown as its time wants it", `{}`, log(reasoning, `"type":"config_delta","delta":{"style":{"reasoning":{"display":"hidden"}}}`, reasoning, message, reasoning), line("jp", " turn 1") + "\n┊ becausebecause\n\nm\n", ""},
+		{"R-6 what stands beside a passage is below it", `{}`, log(message, `"type":"telepathy"`, message), line("jp", " turn 1") + "\nmm\n", "\n* The log has an element here of a kind that is not known (telepathy).\n"},
+		{"R-5 R-6 beside a passage of nothing", `{}`, log(`"type":"chat_response","message":" "`, `"type":"telepathy"`), "", "* The log has an element here of a kind that is not known (telepathy).\n"},
 		{"C-10 a broken event", `{}`, log(`"type":"chat_request","content":7`, message), line("jp", " turn 1")[0:0] + "\n" + line("jp", " turn 1") + "\nm\n", "* An event of the kind chat_request cannot be read: its content is missing or not text.\n"},
 		{"a bad value of the conversation's own", `{"conversation":{"tools":{"x":{"style":{"header":3}}}}}`, nil, "", "* The conversation's configuration: conversation.tools.x.style.header must be true, false, \"on\" or \"off\", not 3. It is not used.\n"},
 	} {
@@ -215,7 +218,7 @@ func TestViews(t *testing.T) {
 	}{
 		{print.Terminal, base, "because m", "told kept Calling sure"},
 		{print.User, base, "m", "because told kept Calling sure"},
-		{print.User, nil, "m told Calling", "because kept sure"},
+		{print.User, nil, "m told", "because kept sure Calling"}, // V-5
 		{print.Raw, base, "because told kept Calling sure compacted m", ""},
 		{print.Model, base, "kept Calling m else", "told sure because"},
 	} {
@@ -237,13 +240,97 @@ func TestViews(t *testing.T) {
 	}
 }
 
+// What a person reads who asks for everything: of an inquiry who asks, what and among which answers, and
+// never that the user said so (5.3); of a response which call it answers, and whom its blocks are for; of
+// a compaction its turns, policies and summary (5.1); of what cannot be read, its JSON.
+func TestRemarks(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		view print.View
+		log  []conversation.Event
+		want []string // in order, in each form
+		not  string
+	}{
+		{"5.3 a choice", print.Raw, log(`"type":"inquiry_request","id":"i","source":{"source":"tool","name":"edit"},"question":{"text":"Which?","answer_type":{"type":"select","options":[{"value":"a","description":"the first"},{"value":2}]},"default":"a"}`,
+			`"type":"inquiry_response","id":"i","answer":{"x":[1, 2]}`, `"type":"inquiry_response","id":"i","answer":false`),
+			[]string{"Asked during the run, by tool edit: Which? Options: a (the first), 2. Unless answered: a.", `Answered: {"x":[1,2]}, to: Which?`, "Answered: false, to a question that the log does not have."}, "user"},
+		{"5.3 nobody is named", print.Raw, log(`"type":"inquiry_request","id":"i","question":{"text":"Sure?"}`), []string{"Asked during the run, by somebody: Sure?"}, "Options"},
+		{"R-14 each response with its tool", print.Raw, log(call("one", `{}`), call("two", `{}`), result("A"), strings.Replace(result("B"), "false", "true", 1), result("")),
+			[]string{"Result of the tool one:", "A", "The tool two failed:", "B", "Result of a call that the log does not have:"}, ""},
+		{"R-14 in the model view", print.Model, log(call("one", `{}`), strings.Replace(blocks(text("u", forUser)), "false", "true", 1)), []string{"The tool one failed:", "Tool failed.", "The user was told something else."}, ""},
+		{"the user view needs no call", print.User, log(call("one", `{"x":"ARGUMENT"}`), result("A")), []string{"A"}, "one"},
+		{"blocks by audience", print.Raw, log(blocks(text("A", forUser), text("B", forAssistant), text("C", `,"annotations":{"audience":[]}`), text("D", ""))),
+			[]string{"or the user:", "A", "or the assistant:", "B", "or nobody:", "C", "D"}, ""},
+		{"5.1 a summary", print.Raw, log(`"type":"compaction","from_turn":1,"to_turn":4,"summary":{"summary":"In *short*."},"tool_calls":{"policy":"strip","request":true,"response":true}`),
+			[]string{"turns 2 to 5 are compacted from here on: a summary stands for all, arguments of tools left out, results of tools left out.", "In *short*."}, ""},
+		{"5.1 other policies", print.Raw, log(`"type":"compaction","from_turn":1,"to_turn":1,"reasoning":"strip","tool_calls":{"policy":"omit"}`),
+			[]string{"turn 2 is compacted from here on: reasoning left out, tool calls left out."}, "summary"},
+		{"5.2 who answers, and keys", print.Raw, log(`"type":"config_delta","delta":{"assistant":{"name":"Ada","model":{"id":"p/n"}},"x":{"y":7}}`),
+			[]string{"the assistant is Ada; the model is p/n; keys assistant.name, assistant.model.id, x.y."}, "7"},
+		{"5.2 very many keys", print.Raw, log(`"type":"config_delta","delta":{"a":[0,1]` + manyKeys(60) + `}`), []string{"keys a, k0, k1", "k38 and 21 more."}, "k39"},
+		{"C-10 a broken event", print.Raw, log(`"type":"chat_request","content":{"deep":7}`), []string{"cannot be read", `"deep": 7`}, ""},
+		{"C-10 elsewhere without its JSON", print.User, log(`"type":"chat_request","content":{"deep":7}`), []string{"cannot be read"}, "deep"},
+		{"C-9 elsewhere without its JSON", print.Model, log(`"type":"telepathy","content":{"deep":7}`), []string{"not known (telepathy)"}, "deep"},
+		{"arguments as the tool prints them", print.Raw, log(call("run", `{"x":1},"metadata":{"rendered_arguments":"run it"}`)), []string{"Calling tool", `"x": 1`, "as the tool prints them:", "run it"}, ""},
+	} {
+		_, chrome := printed(t, print.Config{View: tt.view}, tt.log)
+		var doc bytes.Buffer
+		must(t, print.Markdown(&doc, print.Document{View: tt.view, Events: tt.log}))
+		for form, got := range map[string]string{"text": chrome, "markdown": doc.String()} {
+			rest := got
+			for _, w := range tt.want {
+				_, after, ok := strings.Cut(rest, w)
+				if !ok {
+					t.Errorf("%s: %s lacks %q, or has it elsewhere:\n%s", tt.name, form, w, got)
+					break
+				}
+				rest = after
+			}
+			if tt.not != "" && strings.Contains(got, tt.not) {
+				t.Errorf("%s: %s has %q:\n%s", tt.name, form, tt.not, got)
+			}
+		}
+	}
+}
+
+func manyKeys(n int) (s string) {
+	for i := range n {
+		s += fmt.Sprintf(`,"k%d":1`, i)
+	}
+	return s
+}
+
+// R-5, R-6, A-14: what a document says, under whose name.
+func TestDocument(t *testing.T) {
+	both := `,"annotations":{"audience":["user","assistant"]}`
+	for _, tt := range []struct {
+		name string
+		view print.View
+		log  []conversation.Event
+		want string
+	}{
+		{"R-6 what stands beside a passage is below it", print.Raw, log(message, `"type":"config_delta","delta":{"assistant":{"name":"Ada"}}`, `"type":"compaction"`, message),
+			"## Turn 1\n\n**Assistant**\n\nmm\n\n> (The configuration changes here: the assistant is Ada; keys assistant.name.)\n\n> (An event of the kind compaction cannot be read: its from_turn is not a turn number.)\n\n```json\n{\n  \"type\": \"compaction\"\n}\n```\n"},
+		{"a passage that begins with a blank", print.User, log(`"type":"chat_response","message":"\n"`, message), "## Turn 1\n\n**Assistant**\n\nm\n"},
+		{"R-5 a passage of nothing", print.User, log(`"type":"chat_response","message":"\n"`, request), "## Turn 2\n\n**You**\n\nq\n"},
+		{"A-14 for both is speech", print.User, log(blocks(text("b", asMarkdown+both))), "## Turn 1\n\n**Assistant**\n\nb\n"},
+		{"for both is a result for the model", print.Model, log(blocks(text("b", asMarkdown+both))), "## Turn 1\n\n**Tool**\n\n> (Result of a call that the log does not have:)\n\nb\n"},
+	} {
+		var doc bytes.Buffer
+		must(t, print.Markdown(&doc, print.Document{View: tt.view, Events: tt.log}))
+		if diff := cmp.Diff(tt.want, doc.String()); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", tt.name, diff)
+		}
+	}
+}
+
 // random is a log of events of every kind, the style changing among them.
 func random(rnd *rand.Rand) []conversation.Event {
 	kinds := []string{start, request, message, message, message, reasoning, reasoning, data, call("a", `{"x":1},"metadata":{"rendered_arguments":"YWJj"}`), call("b", `{}`),
 		result("one\ntwo\nthree"), blocks(text("*u*", asMarkdown+forUser), text("k", forAssistant), text("open", "")),
 		`"type":"config_delta","delta":` + string(tools("a", `"inline_results":{"user":"chat"},"header":false`)),
 		`"type":"config_delta","delta":` + string(tools("*", `"inline_results":1,"parameters":"json"`)),
-		`"type":"compaction","from_turn":0,"to_turn":1,"reasoning":"strip"`, `"type":"new"`, `"type":"chat_request"`, `"type":"chat_response","message":"` + "```\\n" + `"`,
+		`"type":"compaction","from_turn":0,"to_turn":1,"reasoning":"strip"`, `"type":"compaction","from_turn":1,"to_turn":2,"summary":{"summary":"S"},"tool_calls":{"policy":"omit"}`, `"type":"new"`, `"type":"chat_request"`, `"type":"chat_response","message":"` + "```\\n" + `"`,
 		strings.Replace(result(`{"message":"m","trace":["t"]}`), "false", "true", 1), `"type":"inquiry_request","id":"i","question":{"text":"?"}`, `"type":"inquiry_response","id":"i","answer":1`,
 		`"type":"chat_response","message":" ","timestamp":"2024-09-02 11:00:00.0"`, `"type":"chat_request","content":"q","author":"Ada","timestamp":"2024-09-01 11:00:00.0"`,
 		`"type":"config_delta","delta":{"assistant":{"name":"Bert"},"style":{"reasoning":{"display":"hidden"}}}`}
@@ -653,8 +740,9 @@ func TestNothingSecret(t *testing.T) {
 	}
 }
 
-// Every raw event is in the JSON of the raw view exactly once, and reads as it did.
-func TestRawJSONIsWhole(t *testing.T) {
+// Every raw event is in the JSON of the raw view exactly once, and reads as it did; the others hold what the
+// pure filters give.
+func TestJSONIsTheView(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	body := func(e conversation.Event) any {
@@ -666,19 +754,37 @@ func TestRawJSONIsWhole(t *testing.T) {
 	same := cmp.Comparer(func(a, b conversation.Audience) bool { return a == b })
 	for range 60 {
 		events := random(rnd)
-		var out bytes.Buffer
-		must(t, print.Events(&out, "1", print.Document{View: print.Raw, Events: events}))
-		var envelope struct{ Data []json.RawMessage }
-		must(t, json.Unmarshal(out.Bytes(), &envelope))
-		var want, got []any
+		want := map[print.View][]any{}
 		for _, e := range events {
-			want = append(want, body(e))
+			want[print.Raw] = append(want[print.Raw], body(e))
 		}
-		for i, raw := range envelope.Data {
-			got = append(got, body(conversation.Decode(i, jsontext.Value(raw))))
+		for _, it := range userview.User(events).Items {
+			want[print.User] = append(want[print.User], body(it.Event))
 		}
-		if diff := cmp.Diff(want, got, same); diff != "" {
-			t.Fatalf("seed %d: the raw view as JSON (-log +read again)\n%s", seed, diff)
+		for _, it := range userview.Model(events).Items {
+			switch b := it.Event.Body.(type) {
+			case conversation.ConfigDelta, conversation.Unknown:
+			case conversation.Request:
+				if it.Made > 0 {
+					b.Author = "Compaction"
+				}
+				want[print.Model] = append(want[print.Model], b)
+			default:
+				want[print.Model] = append(want[print.Model], b)
+			}
+		}
+		for _, view := range []print.View{print.User, print.Raw, print.Model} {
+			var out bytes.Buffer
+			must(t, print.Events(&out, "1", print.Document{View: view, Events: events}))
+			var envelope struct{ Data []json.RawMessage }
+			must(t, json.Unmarshal(out.Bytes(), &envelope))
+			var got []any
+			for i, raw := range envelope.Data {
+				got = append(got, body(conversation.Decode(i, jsontext.Value(raw))))
+			}
+			if diff := cmp.Diff(want[view], got, same); diff != "" {
+				t.Fatalf("seed %d: the view %q as JSON (-log +read again)\n%s", seed, view, diff)
+			}
 		}
 	}
 }
@@ -688,7 +794,7 @@ func TestCallsWithoutResponse(t *testing.T) {
 	var events []conversation.Event
 	for i, e := range []string{`{"type":"turn_start"}`, `{"type":"tool_call_request","id":"a","name":"first"}`, `{"type":"turn_start"}`,
 		`{"type":"chat_request","content":"q"}`, `{"type":"tool_call_request","id":"b","name":"second"}`, `{"type":"tool_call_request","id":"c","name":"third"}`,
-		`{"type":"tool_call_response","id":"b","content":"done"}`, `{"type":"config_delta","delta":{"secret_key":"VALUE","assistant":{}}}`, `{"type":"later","x":1}`} {
+		`{"type":"tool_call_response","id":"b","content":"done"}`, `{"type":"chat_response","message":"m"}`, `{"type":"tool_call_request","id":"d","name":"fourth"}`, `{"type":"config_delta","delta":{"secret_key":"VALUE","assistant":{}}}`, `{"type":"later","x":1}`} {
 		events = append(events, conversation.Decode(i, jsontext.Value(e)))
 	}
 	var doc, out, err bytes.Buffer
@@ -701,8 +807,8 @@ func TestCallsWithoutResponse(t *testing.T) {
 		t.Fatal(e)
 	}
 	for form, text := range map[string]string{"markdown": doc.String(), "text": out.String() + err.String()} {
-		if strings.Count(text, "interrupted: a later turn began") != 1 || strings.Count(text, "no response") != 1 {
-			t.Errorf("%s says\n%s\nwant one call interrupted and one without response", form, text)
+		if strings.Count(text, "interrupted: a later turn began") != 1 || strings.Count(text, "no response: the assistant went on") != 1 || strings.Count(text, "no response yet") != 1 {
+			t.Errorf("%s says\n%s\nwant one call interrupted, one unanswered and one that waits", form, text)
 		}
 		if !strings.Contains(text, "secret_key, assistant") || strings.Contains(text, "VALUE") || !strings.Contains(text, `"x": 1`) {
 			t.Errorf("%s says\n%s\nwant the names of what the configuration changes, no values, and the JSON of what is not known", form, text)

@@ -139,7 +139,7 @@ func runPrint(ctx context.Context, args []string, stdout, stderr io.Writer) (err
 	if err := printLog(log, o, over, stdout, stderr); err != nil {
 		return fmt.Errorf("it cannot be written: %w", err)
 	}
-	for _, problem := range [...]string{log.Summary.Problem, log.Problem} {
+	for _, problem := range slices.Compact([]string{log.Summary.Problem, log.Problem}) {
 		if problem != "" {
 			fmt.Fprintln(stderr, "serve-web:", printable(problem))
 		}
