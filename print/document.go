@@ -65,12 +65,12 @@ func Markdown(to io.Writer, d Document) error {
 	var held []func() // what stands beside it, and is written below it
 	close := func() {
 		if open != nil && strings.TrimSpace(open.String()) != "" {
-			said := strings.Trim(visible(open.String()), "\n")
-			if open.reasoning {
-				said = quoted(said)
-			}
 			speak(open.first, open.who)
-			w.block(endFence(said))
+			if open.reasoning {
+				w.block(quoted(open.String()))
+			} else {
+				w.block(endFence(visible(open.String())))
+			}
 		}
 		open = nil
 		for _, write := range held {
@@ -132,7 +132,7 @@ func Markdown(to io.Writer, d Document) error {
 			beside(func() {
 				w.note(compacted(b))
 				if b.Summary != nil {
-					w.block(endFence(quoted(strings.Trim(visible(*b.Summary), "\n"))))
+					w.block(quoted(*b.Summary))
 				}
 			})
 			continue
@@ -205,8 +205,9 @@ func Markdown(to io.Writer, d Document) error {
 				w.note("The user was told something else.")
 			}
 		case conversation.InquiryRequest:
-			inquiries[b.ID] = b.Question.Text
+			inquiries[b.ID] = beginning(b.Question.Text)
 			w.note(asked(b))
+			w.block(quoted(b.Question.Text))
 		case conversation.InquiryResponse:
 			w.note(answered(b, inquiries[b.ID]))
 			delete(inquiries, b.ID)
@@ -224,7 +225,10 @@ type text struct {
 	strings.Builder
 }
 
-func quoted(text string) string { return "> " + strings.ReplaceAll(text, "\n", "\n> ") }
+// quoted is a text that is not said, as a quotation.
+func quoted(text string) string {
+	return "> " + strings.ReplaceAll(endFence(strings.Trim(visible(text), "\n")), "\n", "\n> ")
+}
 
 // paired says of the responses which tool they are of, and of the calls that none answers what has
 // become of them, by index.

@@ -249,9 +249,10 @@ func (p *Printer) add(e conversation.Event, mark userview.Mark, turns string) {
 		}
 		p.response(b, name, at)
 	case conversation.InquiryRequest:
-		p.asked[b.ID] = b.Question.Text
+		p.asked[b.ID] = beginning(b.Question.Text)
 		if p.View == Raw {
 			p.note(asked(b))
+			p.write(p.Err, strings.Trim(visible(b.Question.Text), "\n"), anything)
 		}
 	case conversation.InquiryResponse:
 		if p.View == Raw {

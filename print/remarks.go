@@ -81,13 +81,13 @@ func named(word string) string {
 	return " (" + markdown.Visible(word) + ")"
 }
 
-// asked says who asks what in an inquiry, and what can be answered. Who answers is not recorded (5.3).
+// asked says over a question who asks it, and what can be answered. Who answers is not recorded (5.3).
 func asked(r conversation.InquiryRequest) string {
 	who := strings.TrimSpace(r.Source + " " + r.Name)
 	if who == "" {
 		who = "somebody"
 	}
-	said := "Asked during the run, by " + markdown.Visible(who) + ": " + markdown.Visible(r.Question.Text)
+	said := "Asked during the run, by " + markdown.Visible(who)
 	var options []string
 	for _, o := range r.Question.Options {
 		option := simple(o.Value)
@@ -97,20 +97,30 @@ func asked(r conversation.InquiryRequest) string {
 		options = append(options, option)
 	}
 	if options != nil {
-		said += " Options: " + strings.Join(options, ", ") + "."
+		said += "; options: " + strings.Join(options, ", ")
 	}
 	if r.Question.Default != nil {
-		said += " Unless answered: " + simple(r.Question.Default) + "."
+		said += "; unless answered: " + simple(r.Question.Default)
 	}
-	return said
+	return said + ":"
 }
 
-// answered says what an inquiry was answered.
+// answered says what an inquiry was answered; question begins the question.
 func answered(r conversation.InquiryResponse, question string) string {
 	if question == "" {
 		return "Answered: " + simple(r.Answer) + ", to a question that the log does not have."
 	}
-	return "Answered: " + simple(r.Answer) + ", to: " + markdown.Visible(question)
+	return "Answered: " + simple(r.Answer) + ", to: " + question
+}
+
+// beginning is the first line of a question, or what there is room for of it.
+func beginning(question string) string {
+	line, _, more := strings.Cut(strings.TrimSpace(question), "\n")
+	cut, long := cutCharacters(line, width)
+	if line = markdown.Visible(cut); more || long {
+		line += " …"
+	}
+	return line
 }
 
 // simple is a JSON value in a line, a string without its quotes.

@@ -84,6 +84,8 @@ func parsePrint(args []string) (printOptions, error) {
 		return o, &usageError{fmt.Errorf("--format takes text, markdown, html or json, not %q", o.format)}
 	case fs.Changed("config") && o.format != "text":
 		return o, &usageError{errors.New("--config is for --format text: no other form asks the configuration")}
+	case fs.Changed("config") && o.config == "":
+		return o, &usageError{errors.New("--config takes a file")}
 	case fs.NArg() == 0:
 		return o, &usageError{errors.New("print needs the number of a conversation")}
 	case fs.NArg() > 2:

@@ -70,6 +70,7 @@ func TestPrint(t *testing.T) {
 		{[]string{"1", "--view", ""}, 2, nil, []string{"--view takes user, raw or model"}, ".", ""},
 		{[]string{"1", "--format", "pdf"}, 2, nil, []string{"--format takes text, markdown, html or json"}, ".", ""},
 		{[]string{"1", "--format", "json", "--config", toml}, 2, nil, []string{"--config is for --format text"}, ".", ""},
+		{[]string{"1", "--config", ""}, 2, nil, []string{"--config takes a file"}, ".", ""},
 		{[]string{"1", "--nope"}, 2, nil, []string{"unknown flag"}, ".", ""},
 	} {
 		args := append([]string{"print"}, tt.args...)
