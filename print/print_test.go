@@ -160,7 +160,7 @@ func TestSpeech(t *testing.T) {
 		{"5.2 names of the turn", `{}`, log(start, message, `"type":"config_delta","delta":{"assistant":{"name":"Ada"}}`, start, message), line("jp", " turn 1") + "\nm\n\n" + line("Ada", " turn 2") + "\nm\n", ""},
 		{"R-1 R-6 one passage", `{}`, log(message, `"type":"config_delta","delta":{}`, message), line("jp", " turn 1") + "\nmm\n", ""},
 		{"R-7 a hidden tool between", `{"style":{"tool_call":{"show":false}}}`, log(message, call("x", "{}"), message), line("jp", " turn 1") + "\nm\n\nm\n", ""},
-		{"4.7 HTML is shown as text", `{}`, log(`"type":"chat_response","message":"a <b>bold</b> <!-- hidden --> x\n\n<div onclick=y>\nin it\n</div>\n\n<http://a.b/c> and `+"`<i>`"+`"`),
+		{"4.7 HTML is shown as text", `{}`, log(`"type":"chat_response","message":"a <b>bold</b> <!-- hidden --> x\n\n<div onclick=y>\nin it\n</div>\n\n<http://a.b/c> and ` + "`<i>`" + `"`),
 			line("jp", " turn 1") + "\na <b>bold</b> <!-- hidden --> x\n\n<div onclick=y> in it </div>\n\n<http://a.b/c> and `<i>`\n", ""},
 		{"R-5 whitespace alone", `{}`, log(`"type":"chat_response","message":" \n"`), "", ""},
 		{"R-9 text as data", `{}`, log(`"type":"chat_response","data":"a\nb"`), line("jp", " turn 1") + "\n```json\na\nb\n```\n", ""},
