@@ -1,7 +1,9 @@
 package print
 
 import (
+	"bytes"
 	"cmp"
+	"iter"
 	"regexp"
 	"strconv"
 	"strings"
@@ -80,19 +82,43 @@ func bytesOf(base64 string) string {
 	return strconv.Itoa(max(n, 0)) + " bytes"
 }
 
-// plain is what text without a type is shown as: JSON, what it fences itself, an envelope, or as it
+// plain is what text without a type is shown as: a failure of JP's tools, JSON, what it fences itself, an envelope, or as it
 // is.
 func plain(text string) content {
 	trimmed := strings.TrimSpace(text)
 	switch {
 	case strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "["):
 		if v := jsontext.Value(trimmed); v.IsValid(tolerant) {
+			if text, ok := failure(v); ok {
+				return content{text: text}
+			}
 			return pretty(v)
 		}
 	case isEnvelope(trimmed):
 		return content{text: trimmed, fence: true, language: "xml"}
 	}
 	return content{text: text}
+}
+
+// failure lays out the form in which JP's own tools fail, if v has that form and nothing else, so that
+// nothing of it is left out.
+func failure(v jsontext.Value) (text string, ok bool) {
+	var f struct {
+		Message *string  `json:"message"`
+		Trace   []string `json:"trace"`
+		Stdout  string   `json:"stdout"`
+		Stderr  string   `json:"stderr"`
+	}
+	if err := json.Unmarshal(v, &f, json.RejectUnknownMembers(true)); err != nil || f.Message == nil {
+		return "", false
+	}
+	text = strings.TrimSpace(*f.Message)
+	for _, part := range [...]struct{ name, text string }{{"trace", strings.Join(f.Trace, "\n")}, {"stdout", f.Stdout}, {"stderr", f.Stderr}} {
+		if inside := strings.Trim(part.text, "\r\n"); strings.TrimSpace(inside) != "" {
+			text += "\n\n" + part.name + ":\n  " + strings.ReplaceAll(inside, "\n", "\n  ")
+		}
+	}
+	return text, true
 }
 
 var tolerant = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -121,23 +147,48 @@ func arguments(v jsontext.Value) string {
 		return "(" + markdown.Visible(string(v)) + ")"
 	}
 	var out []string
-	d := jsontext.NewDecoder(strings.NewReader(string(compact)), tolerant)
-	if _, err := d.ReadToken(); err != nil {
-		return ""
-	}
-	for d.PeekKind() == '"' {
-		name, err := d.ReadToken()
-		if err != nil {
-			break
-		}
-		key := name.String()
-		value, err := d.ReadValue()
-		if err != nil {
-			break
-		}
+	for key, value := range members(compact) {
 		out = append(out, markdown.Visible(key)+": "+markdown.Visible(string(value)))
 	}
 	return "(" + strings.Join(out, ", ") + ")"
+}
+
+// members are those of a JSON object, as far as it can be read; of anything else there are none.
+func members(v jsontext.Value) iter.Seq2[string, jsontext.Value] {
+	return func(yield func(string, jsontext.Value) bool) {
+		d := jsontext.NewDecoder(bytes.NewReader(v), tolerant)
+		if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+			return
+		}
+		for d.PeekKind() == '"' {
+			name, err := d.ReadToken()
+			if err != nil {
+				return
+			}
+			key := name.String() // before the next read makes it void
+			value, err := d.ReadValue()
+			if err != nil || !yield(key, value) {
+				return
+			}
+		}
+	}
+}
+
+// keysOf lists the paths of the values in a configuration.
+func keysOf(path string, config jsontext.Value) (keys []string) {
+	if strings.Count(path, ".") < 8 {
+		for key, value := range members(config) {
+			key = markdown.Visible(key)
+			if path != "" {
+				key = path + "." + key
+			}
+			keys = append(keys, keysOf(key, value)...)
+		}
+	}
+	if keys == nil && path != "" {
+		keys = []string{path}
+	}
+	return keys
 }
 
 var opening = regexp.MustCompile(`^<([A-Za-z_][A-Za-z0-9_.:-]*)(?:\s[^>]*)?>`)

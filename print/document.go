@@ -3,7 +3,6 @@ package print
 import (
 	"bufio"
 	"io"
-	"strconv"
 	"strings"
 
 	"serve-web/conversation"
@@ -11,7 +10,7 @@ import (
 	"serve-web/userview"
 )
 
-// Document is what [Markdown] writes of.
+// Document is what [Markdown] and [Events] write of.
 type Document struct {
 	Title  string
 	Events []conversation.Event
@@ -20,25 +19,23 @@ type Document struct {
 	Names conversation.Names
 }
 
-// items are the events of a view, with the label of the turns of each.
-func items(view View, events []conversation.Event) (out []userview.Item, turns []string) {
+// items are the events of a view, each with the turns that it stands for.
+func items(view View, events []conversation.Event) (out []userview.ModelItem, unread []userview.Item) {
 	if view == Model {
 		v := userview.Model(events)
-		for _, it := range v.Items {
-			item := it.Item
-			item.Event = injected(it)
-			out, turns = append(out, item), append(turns, it.Turns())
+		for i := range v.Items {
+			v.Items[i].Event = injected(v.Items[i])
 		}
-		return out, turns
+		return v.Items, v.Unread
 	}
 	v := userview.User(events)
 	if view == Raw {
 		v = userview.Raw(events)
 	}
 	for _, it := range v.Items {
-		turns = append(turns, strconv.Itoa(it.Turn+1))
+		out = append(out, userview.ModelItem{Item: it, Last: it.Turn})
 	}
-	return v.Items, turns
+	return out, v.Unread
 }
 
 // Markdown writes a conversation as a markdown document that can be read as it stands.
@@ -47,123 +44,155 @@ func Markdown(to io.Writer, d Document) error {
 	if title := markdown.Visible(d.Title); strings.TrimSpace(title) != "" {
 		w.block("# " + title)
 	}
-	list, turns := items(d.View, d.Events)
-	states := unanswered(d.Events)
+	tools, states := paired(d.Events)
 	names, at := d.Names, 0
-	turn, who, passage := -1, "", 0
-	var open strings.Builder
-	reasoning := false
-	close := func() {
-		text := strings.Trim(visible(open.String()), "\n")
-		open.Reset()
-		if strings.TrimSpace(text) == "" {
-			return
+	turn, who := -1, ""
+	speak := func(it userview.ModelItem, name string) {
+		if it.Turn != turn {
+			turn, who = it.Turn, ""
+			label := "Turn "
+			if it.Last != it.Turn {
+				label = "Turns "
+			}
+			w.block("## " + label + it.Turns())
 		}
-		if reasoning {
-			text = "> " + strings.ReplaceAll(text, "\n", "\n> ")
+		if who != name {
+			who = name
+			w.block("**" + markdown.Visible(name) + "**")
 		}
-		w.block(endFence(text))
 	}
-	for i, it := range list {
+	var open *text    // the passage that may go on
+	var held []func() // what stands beside it, and is written below it
+	close := func() {
+		if open != nil && strings.TrimSpace(open.String()) != "" { // R-5
+			speak(open.first, open.who)
+			if open.reasoning {
+				w.block(quoted(open.String()))
+			} else {
+				w.block(endFence(visible(open.String())))
+			}
+		}
+		open = nil
+		for _, write := range held {
+			write()
+		}
+		held = nil
+	}
+	beside := func(write func()) {
+		if held = append(held, write); open == nil {
+			close()
+		}
+	}
+	inquiries := map[string]string{}
+	list, unread := items(d.View, d.Events)
+	for _, it := range noted(list, unread) {
 		// Who answers is said by changes of the configuration, which not every view has.
+		before := names
 		for d.View != Model && at < len(d.Events) && d.Events[at].Index <= it.Event.Index {
 			if c, ok := d.Events[at].Body.(conversation.ConfigDelta); ok {
 				names = names.Apply(c.Delta)
 			}
 			at++
 		}
-		speak := func(name string) {
-			if it.Turn != turn {
-				turn, who = it.Turn, ""
-				label := "Turn "
-				if strings.Contains(turns[i], "–") {
-					label = "Turns "
-				}
-				w.block("## " + label + turns[i])
-			}
-			if who != name {
-				who = name
-				w.block("**" + markdown.Visible(name) + "**")
-			}
-		}
 		assistant := names.Assistant
 		if assistant == "" {
 			assistant = "Assistant"
 		}
-		text, isReasoning, isText := "", false, true
-		switch b := it.Event.Body.(type) {
-		case conversation.Message:
-			text = b.Text
-		case conversation.Reasoning:
-			text, isReasoning = b.Text, true
-		default:
-			isText = false
-		}
-		if isText {
-			if it.Passage != passage || open.Len() == 0 || isReasoning != reasoning {
+		join := func(said string, reasoning bool) {
+			if open != nil && it.Passage != open.first.Passage {
 				close()
-				passage, reasoning = it.Passage, isReasoning
-				if strings.TrimSpace(text) != "" {
-					speak(assistant)
-				}
 			}
-			open.WriteString(text)
+			if open == nil {
+				open = &text{first: it, who: assistant, reasoning: reasoning}
+			}
+			open.WriteString(said)
+		}
+		unreadable := func(what string, shown bool) {
+			w.note(what)
+			if shown && d.View == Raw {
+				w.block(pretty(it.Event.WithoutMetadata().Raw).fenced())
+			}
+		}
+		switch b := it.Event.Body.(type) { // R-1, R-6: these end no passage
+		case conversation.Message:
+			join(b.Text, false)
 			continue
-		}
-		switch it.Event.Body.(type) {
-		case conversation.ConfigDelta, conversation.Compaction, conversation.Unknown:
-		default:
-			close()
-		}
-		switch b := it.Event.Body.(type) {
+		case conversation.Reasoning:
+			join(b.Text, true)
+			continue
 		case conversation.ConfigDelta:
 			if d.View == Model {
 				names = names.Apply(b.Delta)
+			} else if d.View == Raw {
+				said := configured(b, before, names)
+				beside(func() { w.note(said) })
 			}
-			if d.View == Raw {
-				w.note(configured(b))
-			}
+			continue
 		case conversation.Compaction:
-			w.note(compacted(b))
+			beside(func() {
+				w.note(compacted(b))
+				if b.Summary != nil {
+					w.block(quoted(*b.Summary))
+				}
+			})
+			continue
 		case conversation.Unknown:
-			w.note("The log has an element here of a kind that is not known" + named(b.Type) + ".")
-			if d.View == Raw {
-				w.block(pretty(it.Event.Raw).fenced())
-			}
+			beside(func() { unreadable(unknown(b), true) })
+			continue
 		case conversation.Broken:
-			w.note("An event of the kind " + markdown.Visible(b.Type) + " cannot be read: " + markdown.Visible(b.Problem) + ".")
+			if b.Type == "compaction" {
+				beside(func() { unreadable(broken(b), true) })
+				continue
+			}
+		}
+		close()
+		switch b := it.Event.Body.(type) {
+		case conversation.Broken:
+			unreadable(broken(b), b.Type != "config_delta") // which can hold secrets
 		case conversation.Request:
 			author := b.Author
 			if author == "" {
 				author = "You"
 			}
-			speak(author)
+			speak(it, author)
 			w.block(endFence(visible(b.Text)))
 			for _, r := range b.Resources {
 				w.note("attached: " + markdown.Visible(described(r)))
 			}
 		case conversation.Structured:
-			speak(assistant)
+			speak(it, assistant)
 			w.block(pretty(b.Data).fenced())
 		case conversation.ToolCall:
-			speak(assistant)
+			speak(it, assistant)
 			w.block("Calling tool `" + strings.ReplaceAll(markdown.Visible(b.Name), "`", "'") + "`")
 			if !emptyJSON(b.Arguments) {
 				w.block(pretty(b.Arguments).fenced())
+			}
+			if rendered := (content{text: b.Rendered, fence: true}); d.View == Raw && strings.TrimSpace(b.Rendered) != "" {
+				w.note("as the tool prints them:")
+				w.block(rendered.fenced())
 			}
 			if how := states[it.Event.Index]; how != "" {
 				w.note(how)
 			}
 		case conversation.ToolResponse:
+			tool := "Tool"
+			if b.IsError {
+				tool += " (failed)"
+			}
+			if d.View == Raw || d.View == Model { // there each response is an entry, though it says nothing
+				speak(it, tool)
+				w.note(responded(b, tools[it.Event.Index]))
+			}
 			for _, block := range b.Content {
 				c := contentOf(block)
-				switch {
-				case userview.IsSpeech(block):
-					speak(assistant)
-				case b.IsError:
-					speak("Tool (failed)")
-				default:
-					speak("Tool")
+				if d.View != Model && userview.IsSpeech(block) {
+					speak(it, assistant)
+				} else {
+					speak(it, tool)
+				}
+				if whom := addressees(block); d.View == Raw && whom != "" {
+					w.note("for " + whom + ":")
 				}
 				if !c.markdown {
 					c.fence = true
@@ -172,36 +201,64 @@ func Markdown(to io.Writer, d Document) error {
 				}
 				w.block(endFence(visible(c.text)))
 			}
+			if it.Differs {
+				w.note("The user was told something else.")
+			}
 		case conversation.InquiryRequest:
-			w.note("Asked during the run" + named(b.Name) + ": " + markdown.Visible(b.Question.Text))
+			inquiries[b.ID] = beginning(b.Question.Text)
+			w.note(asked(b))
+			w.block(quoted(b.Question.Text))
 		case conversation.InquiryResponse:
-			w.note("Answered: " + markdown.Visible(string(b.Answer)))
+			w.note(answered(b, inquiries[b.ID]))
+			delete(inquiries, b.ID)
 		}
 	}
 	close()
 	return w.out.Flush() // an error of the writes before is kept until here
 }
 
-// unanswered says of the calls that no response answers what has become of them, by index.
-func unanswered(events []conversation.Event) map[int]string {
-	out := map[int]string{}
+// text is a passage that may go on (R-1).
+type text struct {
+	first     userview.ModelItem
+	who       string
+	reasoning bool
+	strings.Builder
+}
+
+// quoted is a text that is not said, as a quotation.
+func quoted(text string) string {
+	return "> " + strings.ReplaceAll(endFence(strings.Trim(visible(text), "\n")), "\n", "\n> ")
+}
+
+// paired says of the responses which tool they are of (R-14), and of the calls that none answers what has
+// become of them, by index.
+func paired(events []conversation.Event) (tools, states map[int]string) {
+	tools, states = map[int]string{}, map[int]string{}
 	marker := userview.NewMarker(events)
 	var calls conversation.Calls
-	turn := 0
+	turn, went := 0, 0
 	for _, e := range events {
 		now := marker.Next(e).Turn
 		if now > turn {
 			for _, call := range calls.Waiting() {
-				out[call] = "interrupted: a later turn began"
+				states[call] = interrupted
 			}
 			turn = now
 		}
-		calls.Next(e, now)
+		if c, ok := e.Body.(conversation.ToolCall); ok {
+			tools[e.Index] = c.Name
+		}
+		if call, ok := calls.Next(e, now); ok {
+			tools[e.Index] = tools[call]
+		}
+		if goesOn(e) {
+			went = e.Index
+		}
 	}
 	for _, call := range calls.Waiting() {
-		out[call] = "no response"
+		states[call] = waits(call, went)
 	}
-	return out
+	return tools, states
 }
 
 type document struct {

@@ -8,8 +8,7 @@
 package print
 
 import (
-	"bytes"
-	"fmt"
+	"cmp"
 	"io"
 	"slices"
 	"strconv"
@@ -69,12 +68,15 @@ type Printer struct {
 	own     style.Config   // the conversation's
 	style   style.Config   // with what lies over it
 	said    map[string]bool
+	asked   map[string]string // what inquiries ask, by id
 	out     words
 	err     words
 	passage *passage
-	turn    int // the last whose number was told; -1 before the first
-	asked   int // the turn of the calls that wait
-	spoke   int // the last turn that has the assistant's header; -1 before the first
+	held    []func() // what stands beside the open passage, and is written below it
+	turn    int      // the last whose number was told; -1 before the first
+	waiting int      // the turn of the calls that wait
+	went    int      // the last event with which the assistant, or the user, went on
+	spoke   int      // the last turn that has the assistant's header; -1 before the first
 	last    last
 	broken  error
 }
@@ -92,6 +94,7 @@ const (
 type passage struct {
 	first     int
 	reasoning bool
+	most      style.Reasoning // is shown of it
 	text      strings.Builder
 	at        place
 }
@@ -106,7 +109,7 @@ type place struct {
 
 // New returns a printer.
 func New(c Config) *Printer {
-	p := &Printer{Config: c, tools: map[int]string{}, said: map[string]bool{}, turn: -1, spoke: -1,
+	p := &Printer{Config: c, tools: map[int]string{}, said: map[string]bool{}, asked: map[string]string{}, turn: -1, spoke: -1,
 		out: newWords(c.Colour), err: newWords(c.ErrColour)}
 	p.marker.Turns.PerRequest = c.PerRequest
 	p.configure(c.Base)
@@ -121,7 +124,7 @@ func (p *Printer) configure(config jsontext.Value) {
 	for _, problem := range problems {
 		if s := problem.Error(); !p.said[s] {
 			p.said[s] = true
-			p.note("The conversation's configuration: " + s + ". It is not used.")
+			p.beside(func() { p.note("The conversation's configuration: " + s + ". It is not used.") })
 		}
 	}
 }
@@ -131,25 +134,39 @@ func (p *Printer) Add(events ...conversation.Event) {
 	for _, e := range events {
 		mark := p.marker.Next(e)
 		p.add(e, mark, strconv.Itoa(mark.Turn+1))
+		if goesOn(e) {
+			p.went = e.Index
+		}
 	}
 }
 
 // Project prints a model view.
 func (p *Printer) Project(v userview.ModelView) {
-	items, unread := v.Items, v.Unread
-	for _, it := range items {
-		for len(unread) > 0 && it.Made == 0 && unread[0].Event.Index < it.Event.Index {
-			p.add(unread[0].Event, unread[0].Mark, strconv.Itoa(unread[0].Turn+1))
-			unread = unread[1:]
-		}
+	for _, it := range noted(v.Items, v.Unread) {
 		p.add(injected(it), it.Mark, it.Turns())
 		if it.Differs {
 			p.note("The user was told something else.")
 		}
+		if it.Made == 0 && goesOn(it.Event) {
+			p.went = it.Event.Index
+		}
+	}
+}
+
+// noted are the items of a view with what could not be read among them, which is in no view, and of
+// which it is said that it is there (C-9, C-10).
+func noted(items []userview.ModelItem, unread []userview.Item) (out []userview.ModelItem) {
+	for _, it := range items {
+		for len(unread) > 0 && it.Made == 0 && unread[0].Event.Index < it.Event.Index {
+			out = append(out, userview.ModelItem{Item: unread[0], Last: unread[0].Turn})
+			unread = unread[1:]
+		}
+		out = append(out, it)
 	}
 	for _, it := range unread {
-		p.add(it.Event, it.Mark, strconv.Itoa(it.Turn+1))
+		out = append(out, userview.ModelItem{Item: it, Last: it.Turn})
 	}
+	return out
 }
 
 // injected is the event of an item. The request that a compaction made is nobody's.
@@ -165,34 +182,38 @@ func injected(it userview.ModelItem) conversation.Event {
 // Close prints what was held back, and returns the first error of writing.
 func (p *Printer) Close() error {
 	p.flush()
-	p.stranded("has no response")
+	p.stranded("")
 	return p.broken
 }
 
 func (p *Printer) add(e conversation.Event, mark userview.Mark, turns string) {
 	at := place{turn: mark.Turn, turns: turns, time: e.Time}
-	switch b := e.Body.(type) {
+	switch b := e.Body.(type) { // R-6: these do not end a passage
 	case conversation.ConfigDelta:
+		before := p.Names
 		p.configure(b.Delta)
 		p.Names = p.Names.Apply(b.Delta)
 		if p.View == Raw {
-			p.note(configured(b))
+			said := configured(b, before, p.Names)
+			p.beside(func() { p.note(said) })
 		}
-		return // R-6: these do not end a passage
+		return
 	case conversation.Compaction:
 		if p.View == Raw {
-			p.note(compacted(b))
+			p.beside(func() {
+				p.note(compacted(b))
+				if b.Summary != nil {
+					p.write(p.Err, p.err.aside(p.err.markdown(*b.Summary)), anything)
+				}
+			})
 		}
 		return
 	case conversation.Unknown:
-		p.note("The log has an element here of a kind that is not known" + named(b.Type) + ".")
-		if p.View == Raw {
-			p.write(p.Err, pretty(e.Raw).fenced(), anything)
-		}
+		p.beside(func() { p.unreadable(e, unknown(b)) })
 		return
 	case conversation.Broken:
 		if b.Type == "compaction" {
-			p.unreadable(b)
+			p.beside(func() { p.unreadable(e, broken(b)) })
 			return
 		}
 	}
@@ -206,9 +227,9 @@ func (p *Printer) add(e conversation.Event, mark userview.Mark, turns string) {
 		return
 	}
 	p.flush()
-	if mark.Turn > p.asked {
-		p.stranded("was interrupted: a later turn began")
-		p.asked = mark.Turn
+	if mark.Turn > p.waiting {
+		p.stranded(interrupted)
+		p.waiting = mark.Turn
 	}
 	call, answers := p.calls.Next(e, mark.Turn)
 	switch b := e.Body.(type) {
@@ -228,81 +249,47 @@ func (p *Printer) add(e conversation.Event, mark userview.Mark, turns string) {
 		}
 		p.response(b, name, at)
 	case conversation.InquiryRequest:
+		p.asked[b.ID] = beginning(b.Question.Text)
 		if p.View == Raw {
-			p.note(strings.TrimSpace("Asked during the run" + named(b.Name) + ": " + markdown.Visible(b.Question.Text)))
+			p.note(asked(b))
+			p.write(p.Err, strings.Trim(visible(b.Question.Text), "\n"), anything)
 		}
 	case conversation.InquiryResponse:
 		if p.View == Raw {
-			p.note("Answered: " + markdown.Visible(string(b.Answer)))
+			p.note(answered(b, p.asked[b.ID]))
 		}
+		delete(p.asked, b.ID)
 	case conversation.Broken:
-		p.unreadable(b)
+		p.unreadable(e, broken(b))
 	}
 }
 
-// stranded says of the calls that wait what has become of them, where calls are shown.
+// beside writes at once, or below the passage that is open: what goes on is not cut.
+func (p *Printer) beside(write func()) {
+	if p.passage != nil {
+		p.held = append(p.held, write)
+		return
+	}
+	write()
+}
+
+// stranded says of the calls that wait what has become of them, where calls are shown: how, if it is known.
 func (p *Printer) stranded(how string) {
 	for _, call := range p.calls.Waiting() {
 		if p.View == Raw || p.View == Model {
-			p.note("Calling tool " + markdown.Visible(p.tools[call]) + " " + how + ".")
+			p.note("Calling tool " + markdown.Visible(p.tools[call]) + ": " + cmp.Or(how, waits(call, p.went)) + ".")
 		}
 		delete(p.tools, call)
 	}
 }
 
-// configured says which settings a change of the configuration is about, and none of their values,
-// which can be secrets.
-func configured(c conversation.ConfigDelta) string {
-	var names []string
-	d := jsontext.NewDecoder(bytes.NewReader(c.Delta))
-	if tok, err := d.ReadToken(); err == nil && tok.Kind() == '{' {
-		for d.PeekKind() == '"' {
-			name, err := d.ReadToken()
-			if err != nil {
-				break
-			}
-			names = append(names, markdown.Visible(name.String()))
-			if d.SkipValue() != nil {
-				break
-			}
-		}
+// unreadable says of an element of the log that nothing can be made of it, and shows it as it stands. But
+// it can be a configuration, with values that are secrets.
+func (p *Printer) unreadable(e conversation.Event, what string) {
+	p.note(what)
+	if b, ok := e.Body.(conversation.Broken); p.View == Raw && (!ok || b.Type != "config_delta") {
+		p.write(p.Err, pretty(e.WithoutMetadata().Raw).fenced(), anything)
 	}
-	if len(names) == 0 {
-		return "The configuration changes here."
-	}
-	return "The configuration changes here: " + strings.Join(names, ", ") + "."
-}
-
-func (p *Printer) unreadable(b conversation.Broken) {
-	p.note("An event of the kind " + markdown.Visible(b.Type) + " cannot be read: " + markdown.Visible(b.Problem) + ".")
-}
-
-func named(word string) string {
-	if word == "" {
-		return ""
-	}
-	return " (" + markdown.Visible(word) + ")"
-}
-
-func compacted(c conversation.Compaction) string {
-	var what []string
-	if c.Summary != nil {
-		what = append(what, "summed up")
-	}
-	if c.StripReasoning {
-		what = append(what, "reasoning left out")
-	}
-	if c.ToolCalls != nil {
-		if c.ToolCalls.Omit {
-			what = append(what, "tool calls left out")
-		} else {
-			what = append(what, "tool calls shortened")
-		}
-	}
-	if c.From == c.To {
-		return fmt.Sprintf("For the model, turn %d is compacted from here on: %s.", c.From+1, strings.Join(what, ", "))
-	}
-	return fmt.Sprintf("For the model, turns %d to %d are compacted from here on: %s.", c.From+1, c.To+1, strings.Join(what, ", "))
 }
 
 // join adds text to the passage that is open, or opens another.
@@ -311,39 +298,44 @@ func (p *Printer) join(text string, reasoning bool, first int, at place) {
 		p.flush()
 	}
 	if p.passage == nil {
-		p.passage = &passage{first: first, reasoning: reasoning, at: at} // R-8
+		most := style.AllReasoning
+		switch p.View {
+		case User: // V-2
+			most = 0
+		case Terminal:
+			most = p.style.Reasoning()
+		}
+		p.passage = &passage{first: first, reasoning: reasoning, most: most, at: at} // R-8
 	}
 	p.passage.text.WriteString(text)
 }
 
-// flush prints the open passage.
+// flush prints the open passage, and what stands beside it.
 func (p *Printer) flush() {
-	open := p.passage
-	p.passage = nil
-	if open == nil || strings.TrimSpace(open.text.String()) == "" { // R-5
-		return
+	open, held := p.passage, p.held
+	p.passage, p.held = nil, nil
+	if open != nil {
+		p.say(open)
 	}
+	for _, write := range held {
+		write()
+	}
+}
+
+func (p *Printer) say(open *passage) {
 	text := open.text.String()
-	if !open.reasoning {
+	switch {
+	case strings.TrimSpace(text) == "": // R-5
+	case !open.reasoning:
 		p.assistant(open.at)
 		p.write(p.Out, p.out.markdown(text), anything)
-		return
+	case open.most > 0:
+		if cut, ok := cutCharacters(text, int(open.most)); ok {
+			text = cut + "..."
+		}
+		p.assistant(open.at)
+		p.write(p.Out, p.out.aside(p.out.markdown(text)), anything)
 	}
-	most := style.AllReasoning
-	switch p.View {
-	case User: // V-2
-		return
-	case Terminal:
-		most = p.style.Reasoning()
-	}
-	if most == 0 {
-		return
-	}
-	if cut, ok := cutCharacters(text, int(most)); ok {
-		text = cut + "..."
-	}
-	p.assistant(open.at)
-	p.write(p.Out, p.out.aside(p.out.markdown(text)), anything)
 }
 
 // cutCharacters returns the first n characters of s, and whether there are more.
@@ -436,7 +428,7 @@ func (p *Printer) tool(name string) style.Tool {
 // call prints the header of a call and its arguments.
 func (p *Printer) call(c conversation.ToolCall) {
 	t := p.tool(c.Name)
-	if t.Hidden {
+	if t.Hidden || p.View == User { // V-5
 		return
 	}
 	line, below := "Calling tool "+markdown.Visible(c.Name), ""
@@ -449,8 +441,13 @@ func (p *Printer) call(c conversation.ToolCall) {
 			below = pretty(c.Arguments).fenced()
 		}
 	}
-	if t.Parameters == style.Custom && strings.TrimSpace(c.Rendered) != "" {
-		below = strings.Trim(visible(c.Rendered), "\n")
+	if rendered := strings.Trim(visible(c.Rendered), "\n"); strings.TrimSpace(rendered) != "" {
+		switch {
+		case t.Parameters == style.Custom:
+			below = rendered
+		case p.View == Raw:
+			below = strings.TrimPrefix(below+"\n\nas the tool prints them:\n\n"+rendered, "\n\n")
+		}
 	}
 	if t.Header {
 		p.write(p.Err, line, toolLine)
@@ -471,6 +468,9 @@ func (p *Printer) response(r conversation.ToolResponse, name string, at place) {
 	t := p.tool(name)
 	if t.Hidden {
 		return // S-5
+	}
+	if p.View == Raw || p.View == Model { // there each response is an entry, though it says nothing
+		p.note(responded(r, name))
 	}
 	blocks, inline := r.Content, t.Inline
 	if r.IsError {
@@ -502,20 +502,9 @@ func (p *Printer) response(r conversation.ToolResponse, name string, at place) {
 
 // addressed says whom a block is for, if not for everybody.
 func (p *Printer) addressed(b conversation.Block) {
-	a := conversation.AudienceOf(b)
-	if !a.Annotated() {
-		return
+	if who := addressees(b); who != "" {
+		p.note("For " + who + ":")
 	}
-	var who []string
-	for _, r := range [...]conversation.Role{conversation.RoleUser, conversation.RoleAssistant} {
-		if a.Names(r) {
-			who = append(who, "the "+string(r))
-		}
-	}
-	if len(who) == 0 {
-		who = []string{"nobody"}
-	}
-	p.note("For " + strings.Join(who, " and ") + ":")
 }
 
 // note prints a remark of this program's.

@@ -64,10 +64,10 @@ func response(printed string) conversation.Event {
 	return conversation.Decode(3, jsontext.Value(`{"type":"tool_call_response","id":"t","content":`+printed+`,"is_error":false}`))
 }
 
-// documented returns the TOML blocks of docs/tell_user.md.
-func documented(t *testing.T) []string {
+// documented returns the TOML blocks of a file of docs.
+func documented(t *testing.T, file string) []string {
 	t.Helper()
-	b, err := os.ReadFile("../docs/tell_user.md")
+	b, err := os.ReadFile("../docs/" + file)
 	must(t, err)
 	var out []string
 	for _, m := range regexp.MustCompile("(?s)```toml\n(.*?)```").FindAllStringSubmatch(string(b), -1) {
@@ -106,7 +106,7 @@ func TestTellUserEndToEnd(t *testing.T) {
 		t.Errorf("Differing() = %d, want 1", n)
 	}
 
-	toml := strings.Join(documented(t), "\n")
+	toml := strings.Join(documented(t, "tell_user.md"), "\n")
 	c, problems := style.Config{}.WithTOML([]byte(toml))
 	want := style.Tool{Parameters: style.NoParameters, Inline: style.Inline{User: style.Full, Chat: true}, Error: style.Inline{User: style.Full, Chat: true}}
 	if diff := cmp.Diff(want, c.Tool("tell_user")); problems != nil || diff != "" {

@@ -85,12 +85,12 @@ func (w words) markdown(text string) (set string) {
 			set = plain
 		}
 	}()
-	shielded, and := shield(text)
+	shielded, restore := shield(text)
 	set, err := w.renderer.Render(shielded)
 	if err != nil {
 		return plain
 	}
-	return strings.ReplaceAll(w.tidy(set), and, "&")
+	return restore.Replace(w.tidy(set))
 }
 
 // nested reports whether a text nests quotes, lists or brackets deeper than people do. Parsing and
@@ -124,20 +124,26 @@ func nested(text string) bool {
 }
 
 // shield keeps references such as &#27; from being resolved: the renderer resolves them, some twice,
-// and what they stand for could be anything. Those for harmless signs stay. It returns the text with
-// a stand-in for each & that must stay one, and the stand-in.
-func shield(text string) (shielded, and string) {
-	for r := '\ue000'; ; r++ { // private use: the first that the text does not use
-		if and = string(r); !strings.Contains(text, and) {
-			break
+// and what they stand for could be anything. Those for harmless signs stay. And it keeps HTML from being
+// read as such: the renderer would leave it out, comments with all that they hide. It returns the text
+// with stand-ins for each & and < that must stay one, and what puts these back.
+func shield(text string) (shielded string, restore *strings.Replacer) {
+	var free [2]string // private use: the first that the text does not use
+	for i, r := 0, '\ue000'; i < len(free); r++ {
+		if s := string(r); !strings.Contains(text, s) {
+			free[i] = s
+			i++
 		}
 	}
+	and, less := free[0], free[1]
+	text = strings.ReplaceAll(text, "<", less)
+	restore = strings.NewReplacer(and, "&", less, "<")
 	var b strings.Builder
 	for {
 		before, rest, ok := strings.Cut(text, "&")
 		b.WriteString(before)
 		if !ok {
-			return b.String(), and
+			return b.String(), restore
 		}
 		if harmless.MatchString(rest) {
 			b.WriteString("&")

@@ -2,7 +2,13 @@ package userview_test
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"math/rand/v2"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -222,6 +228,58 @@ func TestPassagesProperty(t *testing.T) {
 				if got := a.Passage == b.Passage; got != one {
 					t.Errorf("events %d and %d are one passage: %v, want %v", a.Event.Index, b.Event.Index, got, one)
 				}
+			}
+		}
+	})
+}
+
+// whom a block is for is decided in one place, which every consumer asks: no other room has a rule
+// of its own, and what counts as shown where no events are kept is what the view holds.
+func TestOneDefinition(t *testing.T) {
+	// style decides how much of a block a terminal shows, by whom it is for (S-7, S-10).
+	rooms := []string{"conversation", "style", "userview"}
+	var asking []string
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != ".." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
+			return fs.SkipDir
+		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "Admits" {
+				asking = append(asking, filepath.Base(filepath.Dir(path)))
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(asking)
+	if diff := cmp.Diff(rooms, slices.Compact(asking)); diff != "" {
+		t.Errorf("the rooms that ask whom a block is for (-want +got)\n%s", diff)
+	}
+	forRandomLogs(t, func(t *testing.T, log []conversation.Event) {
+		for _, e := range log {
+			r, ok := e.Body.(conversation.ToolResponse)
+			if !ok {
+				continue
+			}
+			kept, shown := userview.UserEvent(e)
+			if got := conversation.SketchOf(e).Shown; got != shown {
+				t.Errorf("event %d counts as shown: %v, want %v", e.Index, got, shown)
+			}
+			blocks := userview.UserBlocks(r.Content)
+			if shown != (len(blocks) > 0) || shown && !cmp.Equal(kept.Body.(conversation.ToolResponse).Content, blocks, same) {
+				t.Errorf("event %d: the view holds other blocks than UserBlocks gives", e.Index)
 			}
 		}
 	})

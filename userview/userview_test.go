@@ -188,7 +188,8 @@ func TestIsSpeech(t *testing.T) {
 	}
 }
 
-// V-16, R-1 …: passages are those of the raw events.
+// V-16, R-1 … R-9: passages are those of the raw events. A passage is named by its first event, whose
+// time is its time.
 func TestPassages(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -197,6 +198,7 @@ func TestPassages(t *testing.T) {
 		user []int // the passage of each event in the user view
 	}{
 		{"R-1 pieces", log(message, message, message), []int{0, 0, 0}, []int{0, 0, 0}},
+		{"R-8 the first event names the passage", log(start, request, message, delta, message, message), []int{0, 1, 2, 3, 2, 2}, []int{0, 1, 2, 2, 2}},
 		{"V-16 a call between", log(message, call, message), []int{0, 1, 2}, []int{0, 2}},
 		{"V-16 a whole run between", log(message, call, response(forAssistant), message), []int{0, 1, 2, 3}, []int{0, 3}},
 		{"R-4 R-7 reasoning between", log(message, reasoning, reasoning, message), []int{0, 1, 1, 3}, []int{0, 3}},

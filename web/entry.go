@@ -230,7 +230,7 @@ func (b *builder) build(pc *piece) *templates.Result {
 		}
 		b.notes = append(b.notes, note)
 		if b.view == rawView { // it is in no other (V-7)
-			b.add("Its JSON", true, b.prose.JSON(pc.event.Raw))
+			b.add("Its JSON", true, b.prose.JSON(pc.event.WithoutMetadata().Raw)) // a provider's signatures are for no eye
 		}
 	case conversation.Broken:
 		what := "An event"
@@ -239,7 +239,7 @@ func (b *builder) build(pc *piece) *templates.Result {
 		}
 		b.notes = append(b.notes, what+" cannot be read: "+markdown.Visible(body.Problem)+".")
 		if b.view == rawView { // elsewhere it is not known whom it was for
-			b.add("Its JSON", true, b.prose.JSON(pc.event.Raw))
+			b.add("Its JSON", true, b.prose.JSON(pc.event.WithoutMetadata().Raw)) // a provider's signatures are for no eye
 		}
 	}
 	return nil

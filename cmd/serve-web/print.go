@@ -43,8 +43,9 @@ DIR is any directory in the workspace, by default this one. It is only read.
 
 As text, what was said goes to standard output, and what tools did to standard
 error: add 2>/dev/null to read the chat alone. A file of HTML needs nothing else
-to be read, and runs no script. Conversations can hold secrets: look before you
-share one.
+to be read, and runs no script. No form has the signatures of providers or the
+values of a configuration, but what was said can hold secrets: look before you
+share a file.
 `
 
 const toolHelp = `serve-web tool tell_user is a tool for JP: it shows the user a message.
@@ -83,6 +84,8 @@ func parsePrint(args []string) (printOptions, error) {
 		return o, &usageError{fmt.Errorf("--format takes text, markdown, html or json, not %q", o.format)}
 	case fs.Changed("config") && o.format != "text":
 		return o, &usageError{errors.New("--config is for --format text: no other form asks the configuration")}
+	case fs.Changed("config") && o.config == "":
+		return o, &usageError{errors.New("--config takes a file")}
 	case fs.NArg() == 0:
 		return o, &usageError{errors.New("print needs the number of a conversation")}
 	case fs.NArg() > 2:
@@ -138,7 +141,7 @@ func runPrint(ctx context.Context, args []string, stdout, stderr io.Writer) (err
 	if err := printLog(log, o, over, stdout, stderr); err != nil {
 		return fmt.Errorf("it cannot be written: %w", err)
 	}
-	for _, problem := range [...]string{log.Summary.Problem, log.Problem} {
+	for _, problem := range slices.Compact([]string{log.Summary.Problem, log.Problem}) {
 		if problem != "" {
 			fmt.Fprintln(stderr, "serve-web:", printable(problem))
 		}
@@ -161,11 +164,12 @@ func printLog(log *conversation.Log, o printOptions, over []byte, stdout, stderr
 	if err != nil {
 		return fmt.Errorf("the events of %s: %w", log.Summary.ID, err)
 	}
+	d := print.Document{Title: log.Summary.Title, Events: events, View: view, Names: log.Names}
 	switch o.format {
 	case "json":
-		return print.Events(stdout, log.Summary.ID, view, events)
+		return print.Events(stdout, log.Summary.ID, d)
 	case "markdown":
-		return print.Markdown(stdout, print.Document{Title: log.Summary.Title, Events: events, View: view, Names: log.Names})
+		return print.Markdown(stdout, d)
 	case "html":
 		return web.Export(stdout, log, cmp.Or(o.view, "user"), time.Now())
 	}

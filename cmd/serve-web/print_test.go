@@ -21,10 +21,12 @@ func talking(t *testing.T) string {
 		"base_config.json": `{"assistant":{"name":"Ada"},"providers":{"key":"SECRET"},"conversation":{"tools":{"*":{"style":{"inline_results":2}}}}}`,
 		"events.json": `[{"type":"turn_start","timestamp":"2024-09-02 12:30:00.5"},
 {"type":"chat_request","timestamp":"2024-09-02 12:30:00.5","content":"How far?"},
-{"type":"chat_response","timestamp":"2024-09-02 12:30:01.5","reasoning":"I shall say."},
+{"type":"config_delta","timestamp":"2024-09-02 12:30:00.5","delta":{"providers":{"key":"SECRET"}}},
+{"type":"chat_response","timestamp":"2024-09-02 12:30:01.5","reasoning":"I shall say.","metadata":{"anthropic_thinking_signature":"U0VDUkVU"}},
 {"type":"tool_call_request","timestamp":"2024-09-02 12:30:02.5","id":"t","name":"tell_user","arguments":{"message":"SGFsZi4="}},
 {"type":"tool_call_response","timestamp":"2024-09-02 12:30:03.5","id":"t","is_error":false,"content":[{"type":"text","text":"Half.","mimeType":"text/markdown","annotations":{"audience":["user"]}},{"type":"text","text":"Message shown to user.","annotations":{"audience":["assistant"]}}]},
-{"type":"chat_response","timestamp":"2024-09-02 12:30:04.5","message":"Done."}]`,
+{"type":"chat_response","timestamp":"2024-09-02 12:30:04.5","message":"Done."},
+{"type":"telepathy","metadata":{"openai_encrypted_content":"U0VDUkVU"}}]`,
 	} {
 		must(t, os.WriteFile(filepath.Join(at, name), []byte(text), 0o600))
 	}
@@ -53,7 +55,9 @@ func TestPrint(t *testing.T) {
 		{[]string{"17251488000", "--format", "markdown"}, 0, []string{"# A talk", "## Turn 1", "How far?", "**Ada**", "Half.", "Done."}, nil, "Message shown", "."},
 		{[]string{"17251488000", "--format", "markdown", "--view", "model"}, 0, []string{"Calling tool `tell_user`", `"message": "Half."`, "Message shown to user.", "Done."}, nil, "\nHalf.\n", "."},
 		{[]string{"17251488000", "--format", "html"}, 0, []string{"<!doctype html>", "A talk", "can hold secrets", "Half.", "Done."}, nil, "Message shown", "."},
-		{[]string{"17251488000", "--format", "json", "--view", "raw"}, 0, []string{`{"conversation":"17251488000","data":[`, `"turn_start"`, `"message":"Half."`}, nil, "", "."},
+		{[]string{"17251488000", "--format", "json", "--view", "raw"}, 0, []string{`{"conversation":"17251488000","data":[`, `"turn_start"`, `"keys":["providers.key"]`, `"message":"Half."`}, nil, "", "."},
+		{[]string{"17251488000", "--format", "html", "--view", "raw"}, 0, []string{"providers.key", "telepathy"}, nil, "", "."},
+		{[]string{"17251488000", "--format", "markdown", "--view", "raw"}, 0, []string{"telepathy"}, nil, "", "."},
 		{[]string{"--help"}, 0, []string{"serve-web print [flags] ID [DIR]", "--view"}, nil, "", "."},
 		{[]string{"17251488000", "--config", bad}, 1, nil, []string{"bad.toml: conversation.tools.tell_user.style.header must be true, false, \"on\" or \"off\", not \"maybe\"."}, ".", ""},
 		{[]string{"17251488000", "--config", nonsense}, 1, nil, []string{"nonsense.toml: line 1, column 1 is not TOML"}, ".", ""},
@@ -66,6 +70,7 @@ func TestPrint(t *testing.T) {
 		{[]string{"1", "--view", ""}, 2, nil, []string{"--view takes user, raw or model"}, ".", ""},
 		{[]string{"1", "--format", "pdf"}, 2, nil, []string{"--format takes text, markdown, html or json"}, ".", ""},
 		{[]string{"1", "--format", "json", "--config", toml}, 2, nil, []string{"--config is for --format text"}, ".", ""},
+		{[]string{"1", "--config", ""}, 2, nil, []string{"--config takes a file"}, ".", ""},
 		{[]string{"1", "--nope"}, 2, nil, []string{"unknown flag"}, ".", ""},
 	} {
 		args := append([]string{"print"}, tt.args...)
@@ -77,8 +82,8 @@ func TestPrint(t *testing.T) {
 			tt.outNot != "" && strings.Contains(out, tt.outNot) || tt.errNo != "" && strings.Contains(errs, tt.errNo) {
 			t.Errorf("serve-web %q = %d, want %d\nstandard output\n%s\nstandard error\n%s", args, code, tt.code, out, errs)
 		}
-		if strings.Contains(out+errs, "SECRET") {
-			t.Errorf("serve-web %q prints the configuration", args)
+		if strings.Contains(out+errs, "SECRET") || strings.Contains(out+errs, "U0VD") {
+			t.Errorf("serve-web %q prints the configuration, or a signature", args)
 		}
 		if strings.Contains(strings.Join(args, " "), "json") && code == 0 && !json.Valid([]byte(out)) {
 			t.Errorf("serve-web %q prints no JSON:\n%s", args, out)
@@ -98,12 +103,61 @@ func inOrder(text string, parts []string) bool {
 	return true
 }
 
+// S-13, S-5, A-14: the style of a conversation has no say but in what a terminal shows.
+func TestPrintWithoutStyle(t *testing.T) {
+	dir := talking(t)
+	base := filepath.Join(dir, ".jp", "conversations", "17251488000-a-talk", "base_config.json")
+	all := func() map[string]string {
+		out := map[string]string{}
+		for _, view := range []string{"user", "raw", "model"} {
+			for _, format := range []string{"json", "markdown", "html", "text"} {
+				if format == "text" && view == "user" {
+					continue
+				}
+				code, stdout, stderr := runHere(t, "print", "17251488000", dir, "--view", view, "--format", format)
+				if code != 0 {
+					t.Fatalf("print as %s = %d\n%s", format, code, stderr)
+				}
+				out[view+" as "+format] = stdout + stderr
+			}
+		}
+		return out
+	}
+	before := all()
+	must(t, os.WriteFile(base, []byte(`{"assistant":{"name":"Ada"},"style":{"tool_call":{"show":false},"reasoning":{"display":"hidden"}},"conversation":{"tools":{"*":{"style":{"hidden":true,"inline_results":"off"}}}}}`), 0o600))
+	if diff := cmp.Diff(before, all()); diff != "" {
+		t.Errorf("a style changes (-before +after)\n%s", diff)
+	}
+	if _, stdout, stderr := runHere(t, "print", "17251488000", dir); strings.Contains(stdout+stderr, "tell_user") || strings.Contains(stdout, "I shall") {
+		t.Errorf("the style was not even asked: %s%s", stdout, stderr)
+	}
+}
+
+// S-14: what a tool says to the user stands on a page as what the assistant says.
+func TestSpeechOnPage(t *testing.T) {
+	dir := workspace(t)
+	at := filepath.Join(dir, ".jp", "conversations", "17251488000")
+	must(t, os.MkdirAll(at, 0o700))
+	const words = "**Half** `done`, see\\n\\n* [this](https://example.org/)"
+	must(t, os.WriteFile(filepath.Join(at, "events.json"), []byte(`[{"type":"chat_response","message":"`+words+`"},{"type":"tool_call_response","id":"t","content":[{"type":"text","text":"`+words+`","mimeType":"text/markdown","annotations":{"audience":["user"]}}]}]`), 0o600))
+	code, out, errs := runHere(t, "print", "17251488000", dir, "--format", "html")
+	body := func(kind string) string {
+		_, article, _ := strings.Cut(out, `data-kind="`+kind+`"`)
+		article, _, _ = strings.Cut(article, "</article>")
+		_, body, _ := strings.Cut(article, `<div class="body">`)
+		return body
+	}
+	if diff := cmp.Diff(body("message"), body("speech")); code != 0 || !strings.Contains(out, "<strong>Half</strong>") || diff != "" || body("speech") == "" {
+		t.Errorf("print = %d, %s: what a tool says stands otherwise (-message +speech)\n%s", code, errs, diff)
+	}
+}
+
 // A conversation that is broken in part is printed, and what is wrong is said.
 func TestPrintBroken(t *testing.T) {
 	dir := talking(t)
 	must(t, os.WriteFile(filepath.Join(dir, ".jp", "conversations", "17251488000-a-talk", "events.json"), []byte(`[{"type":"chat_request","content":"still here"},{"type":`), 0o600))
 	code, out, errs := runHere(t, "print", "17251488000", dir)
-	if code != 0 || !strings.Contains(out, "still here") || !strings.Contains(errs, "events.json") {
+	if code != 0 || !strings.Contains(out, "still here") || strings.Count(errs, "events.json") != 1 {
 		t.Errorf("print = %d\n%s\n%s", code, out, errs)
 	}
 }
