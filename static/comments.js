@@ -8,6 +8,7 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
   const main = document.querySelector('main');
   const entries = document.getElementById('entries');
   let reading; // what waits to be seen
+  const flat = (s) => s.replace(/\s+/g, ' ').trim();
 
   // A dialog for the forms of other pages. What was typed is kept until it was taken.
   const dialog = make('dialog', { class: 'comment', 'aria-label': 'Comment' });
@@ -168,7 +169,6 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
     }
     return { words, at };
   }
-  const flat = (s) => s.replace(/\s+/g, ' ').trim();
 
   // The words that comments quote are marked, where the browser can do so without touching the page.
   function mark() {

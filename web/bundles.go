@@ -216,7 +216,7 @@ func (s *Server) messages(c echo.Context) error {
 		p.More = count(over, "older message", "older messages") + " in serve-web review export."
 	}
 	for _, m := range slices.Backward(all) {
-		p.Messages = append(p.Messages, s.presentMessage(m, 0, s.now()))
+		p.Messages = append(p.Messages, s.presentMessage(nil, m, 0, s.now()))
 	}
 	return s.render(c, http.StatusOK, p)
 }

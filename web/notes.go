@@ -47,9 +47,10 @@ type notes struct {
 	agents map[string]review.Agent
 	// until is when something of it changes by itself; zero if nothing does.
 	until time.Time
-	// spots are where the threads and messages are in the log.
+	// spots are where the threads and messages are in the log, texts what was made of what they say.
 	mu    sync.Mutex
 	spots map[string]spot
+	texts map[string]markdown.HTML
 }
 
 // spot is where something was found in a log of which upTo events were looked through. event is -1 if it is
@@ -111,7 +112,7 @@ func (n *notebook) of(ctx context.Context, id string, now time.Time) (*notes, er
 	if err != nil {
 		return nil, err
 	}
-	found := &notes{spots: map[string]spot{}}
+	found := &notes{spots: map[string]spot{}, texts: map[string]markdown.HTML{}}
 	if found.Notes, err = n.desk.Notes(ctx, project, id); err != nil {
 		return nil, err
 	}
@@ -369,7 +370,7 @@ func (s *Server) besideOf(ctx context.Context, log *conversation.Log, v view, no
 			continue
 		}
 		sum = crc32.Update(sum, crc32.IEEETable, []byte(m.ID+strconv.Itoa(at)))
-		b.notes = append(b.notes, s.presentMessage(m, at, now))
+		b.notes = append(b.notes, s.presentMessage(found, m, at, now))
 	}
 	for _, t := range found.Threads {
 		at := found.spot(t.ID)
@@ -431,7 +432,7 @@ func (s *Server) presentThread(t review.Thread, in *notes, now time.Time) templa
 	n := templates.Note{
 		ID: t.ID, Kind: "thread", Who: "You", When: presentTime(t.Created, now),
 		Quote: markdown.Visible(t.Quote), Nth: t.Nth,
-		Body: s.prose.Markdown(t.Body, t.ID+"-").HTML,
+		Body: s.noteText(in, t.ID, t.Body),
 		URL:  "/threads/" + t.ID, Act: "Reply, resolve",
 	}
 	switch {
@@ -447,13 +448,38 @@ func (s *Server) presentThread(t review.Thread, in *notes, now time.Time) templa
 		n.Bundle = &templates.Link{URL: "/bundles/" + d.ID, Text: bundleWords(d, in.agents[d.Agent].Name, isReplied(in.Threads, d.ID))}
 	}
 	for _, r := range t.Replies {
-		reply := templates.Reply{ID: r.ID, Who: "You", When: presentTime(r.Created, now), Body: s.prose.Markdown(r.Body, r.ID+"-").HTML}
+		reply := templates.Reply{ID: r.ID, Who: "You", When: presentTime(r.Created, now), Body: s.noteText(in, r.ID, r.Body)}
 		if r.Author != review.Person {
 			reply.Who = named(r.Name, nameLength)
 		}
 		n.Replies = append(n.Replies, reply)
 	}
 	return n
+}
+
+// noteText makes markup of what somebody wrote, once for as long as in is kept; in may be nil. What goes wrong in
+// it costs this text only.
+func (s *Server) noteText(in *notes, id, text string) markdown.HTML {
+	if in != nil {
+		in.mu.Lock()
+		made, ok := in.texts[id]
+		in.mu.Unlock()
+		if ok {
+			return made
+		}
+	}
+	var out markdown.Output
+	err := guarded(func() error { out = s.prose.Markdown(text, "user-content-"+id+"-"); return nil })
+	if err != nil {
+		s.log.Error("a comment is not rendered", "id", id, "error", err)
+		out = s.prose.Plain(text)
+	}
+	if in != nil && !out.Pending {
+		in.mu.Lock()
+		in.texts[id] = out.HTML
+		in.mu.Unlock()
+	}
+	return out.HTML
 }
 
 // isReplied reports whether an agent replied in a thread of a bundle.
@@ -464,10 +490,10 @@ func isReplied(threads []review.Thread, dispatch string) bool {
 }
 
 // presentMessage is what an agent told the person.
-func (s *Server) presentMessage(m review.Message, event int, now time.Time) templates.Note {
+func (s *Server) presentMessage(in *notes, m review.Message, event int, now time.Time) templates.Note {
 	return templates.Note{
 		ID: m.ID, Kind: "message", Event: event, Who: named(m.Name, nameLength), When: presentTime(m.Created, now),
-		Body: s.prose.Markdown(m.Text, m.ID+"-").HTML, Unread: m.Read.IsZero(),
+		Body: s.noteText(in, m.ID, m.Text), Unread: m.Read.IsZero(),
 	}
 }
 
