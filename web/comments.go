@@ -86,8 +86,9 @@ func readForm(c echo.Context) (url.Values, error) {
 func refusal(err error) (status int, sentence string, ok bool) {
 	var state *review.StateError
 	var limit *review.LimitError
-	if off, is := offReason(err); is {
-		return http.StatusServiceUnavailable, off + " Nothing was kept of it yet.", true
+	var off *review.OffError
+	if errors.As(err, &off) {
+		return http.StatusServiceUnavailable, "This was not kept. " + off.Reason + ".", true
 	}
 	switch {
 	case errors.As(err, &limit):

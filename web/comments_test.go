@@ -24,6 +24,7 @@ type store struct {
 	*review.Memory
 	mu      sync.Mutex
 	updates int
+	failed  int // uses while it was off
 	off     *review.OffError
 }
 
@@ -36,6 +37,7 @@ func (s *store) fails(writing bool) error {
 	if s.off == nil || s.off.ReadOnly && !writing {
 		return nil
 	}
+	s.failed++
 	return s.off
 }
 
@@ -406,6 +408,17 @@ func TestCommentsAreOff(t *testing.T) {
 				t.Errorf("%s: GET %s: status %d, want %d", off.Reason, target, res.StatusCode, want)
 			}
 		}
+	}
+	// Each try can take a while, so that not every page makes one.
+	r.store.turnOff(&review.OffError{Reason: "Another program holds it"})
+	r.Noted(review.Change{})
+	before := r.store.failed
+	for range 50 {
+		r.page("/conversations")
+		r.page("/conversations/" + conv)
+	}
+	if n := r.store.failed - before; n > 10 {
+		t.Errorf("100 pages tried %d times, want seldom", n)
 	}
 	r.store.turnOff(nil)
 	r.Noted(review.Change{})

@@ -39,6 +39,31 @@ type notebook struct {
 	changes int
 	notes   map[string]*notes // by conversation
 	counts  *counts
+	// off is why nothing can be read, until the desk is asked again.
+	off   error
+	until time.Time
+}
+
+// restTime is how long a desk that could not be used is left alone: each try can take a while.
+const restTime = 2 * time.Second
+
+// rested returns why the desk is left alone; nil if it can be asked.
+func (n *notebook) rested() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if time.Now().Before(n.until) {
+		return n.off
+	}
+	return nil
+}
+
+// noteOff keeps an error that says that the desk cannot be used.
+func (n *notebook) noteOff(err error) {
+	if off := (*review.OffError)(nil); errors.As(err, &off) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.off, n.until = err, time.Now().Add(restTime)
+	}
 }
 
 // notes is what the desk has of a conversation. It does not change, but for spots.
@@ -74,8 +99,12 @@ func (n *notebook) projectID(ctx context.Context) (string, error) {
 	if id != "" {
 		return id, nil
 	}
+	if err := n.rested(); err != nil {
+		return "", err
+	}
 	p, err := n.desk.Project(ctx, n.root, n.name)
 	if err != nil {
+		n.noteOff(err)
 		return "", err
 	}
 	n.mu.Lock()
@@ -89,7 +118,7 @@ func (n *notebook) changed(c review.Change) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.changes++
-	n.counts = nil
+	n.counts, n.until = nil, time.Time{}
 	if c.Conversation != "" {
 		delete(n.notes, c.Conversation)
 	} else if c.Agent == "" {
@@ -98,21 +127,25 @@ func (n *notebook) changed(c review.Change) {
 }
 
 // of returns what the desk has of a conversation; nil without a desk.
-func (n *notebook) of(ctx context.Context, id string, now time.Time) (*notes, error) {
+func (n *notebook) of(ctx context.Context, id string, now time.Time) (found *notes, err error) {
 	if n.desk == nil {
 		return nil, nil
 	}
+	defer func() { n.noteOff(err) }()
 	n.mu.Lock()
 	kept, changes := n.notes[id], n.changes
 	n.mu.Unlock()
 	if kept != nil && (kept.until.IsZero() || now.Before(kept.until)) {
 		return kept, nil
 	}
+	if err := n.rested(); err != nil {
+		return nil, err
+	}
 	project, err := n.projectID(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found := &notes{spots: map[string]spot{}, texts: map[string]markdown.HTML{}}
+	found = &notes{spots: map[string]spot{}, texts: map[string]markdown.HTML{}}
 	if found.Notes, err = n.desk.Notes(ctx, project, id); err != nil {
 		return nil, err
 	}
@@ -145,12 +178,16 @@ func (n *notebook) agents(ctx context.Context) (map[string]review.Agent, error) 
 }
 
 // count returns how much waits for the person.
-func (n *notebook) count(ctx context.Context) (counts, error) {
+func (n *notebook) count(ctx context.Context) (c counts, err error) {
+	defer func() { n.noteOff(err) }()
 	n.mu.Lock()
 	kept, changes := n.counts, n.changes
 	n.mu.Unlock()
 	if kept != nil {
 		return *kept, nil
+	}
+	if err := n.rested(); err != nil {
+		return counts{}, err
 	}
 	project, err := n.projectID(ctx)
 	if err != nil {
@@ -164,7 +201,7 @@ func (n *notebook) count(ctx context.Context) (counts, error) {
 	if err != nil {
 		return counts{}, err
 	}
-	c := counts{len(drafts), len(unread)}
+	c = counts{len(drafts), len(unread)}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.changes == changes {
@@ -401,9 +438,6 @@ func offReason(err error) (string, bool) {
 	var off *review.OffError
 	if !errors.As(err, &off) {
 		return "", false
-	}
-	if off.ReadOnly {
-		return "Comments cannot be written now. " + off.Reason + ".", true
 	}
 	return "Comments are off. " + off.Reason + ".", true
 }

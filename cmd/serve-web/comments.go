@@ -33,6 +33,8 @@ type comments struct {
 	// proxy is the command that connects an agent over standard input and output.
 	proxy  []string
 	logger *slog.Logger
+	// stale says that the store may be another one, in which the project has another id.
+	stale atomic.Bool
 	// told is the server whose pages show it, once there is one.
 	told atomic.Pointer[web.Server]
 }
@@ -69,6 +71,9 @@ func (o options) comments(s site) (*comments, error) {
 		c.store = sqlite.New(state)
 	}
 	c.desk = review.New(review.Config{Store: c.store, Now: time.Now, Undo: undoTime, Notify: func(change review.Change) {
+		if change == (review.Change{}) {
+			c.stale.Store(true)
+		}
 		if pages := c.told.Load(); pages != nil {
 			pages.Noted(change)
 		}
@@ -90,9 +95,10 @@ func (c *comments) door(shown library, root, workspace string) http.Handler {
 	var inside http.Handler
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
-		if inside == nil {
+		if c.stale.Swap(false) || inside == nil {
 			project, err := c.desk.Project(r.Context(), root, workspace)
 			if err != nil {
+				c.stale.Store(true)
 				mu.Unlock()
 				c.logger.WarnContext(r.Context(), "an agent cannot be answered", "error", err)
 				http.Error(w, "Comments are off: the pages of this server say why.", http.StatusServiceUnavailable)

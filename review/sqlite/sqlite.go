@@ -31,13 +31,18 @@ const Name = "review.db"
 // did not work, so that comments come back when their cause to be off is gone.
 type Store struct {
 	dir string
-	// patience is how long it is waited for another process that writes.
+	// patience is how long it is waited for another process that writes. Who only reads waits no longer than
+	// readPatience: another one can keep readers out, too, and a page must not wait for it.
 	patience time.Duration
 
 	mu     sync.Mutex
 	closed bool
 	open   *files
+	// opened says that a file was open before, renewed that another one is since [Store.Changed] was asked.
+	opened, renewed bool
 }
+
+const readPatience = 250 * time.Millisecond
 
 // files is an open file.
 type files struct {
@@ -88,6 +93,7 @@ func (s *Store) files(ctx context.Context) (*files, error) {
 		return nil, off(ctx, err)
 	}
 	s.open = f
+	s.opened, s.renewed = true, s.renewed || s.opened
 	return f, nil
 }
 
@@ -121,7 +127,7 @@ func openFiles(ctx context.Context, dir string, patience time.Duration) (f *file
 	}
 	f = &files{
 		writer:  openDB(name, "immediate", 1, patience),
-		readers: openDB(name, "deferred", max(4, runtime.GOMAXPROCS(0)), patience, "query_only(1)"),
+		readers: openDB(name, "deferred", max(4, runtime.GOMAXPROCS(0)), min(patience, readPatience), "query_only(1)"),
 		file:    file,
 	}
 	defer func() {
@@ -309,8 +315,8 @@ func (s *Store) Changed(ctx context.Context) (bool, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	changed := version != open.version
-	open.version = version
+	changed := version != open.version || s.renewed
+	open.version, s.renewed = version, false
 	return changed, nil
 }
 
