@@ -247,8 +247,8 @@ func TestHostilePages(t *testing.T) {
 		}
 	}
 	secondJudge(t, served)
-	// The raw view shows all that the others do, and more.
-	for view, policy := range map[string]bool{"user": true, "raw": false} {
+	for view, policy := range map[string]bool{"user": true, "model": true, "raw": false, "user ": false} {
+		view = strings.TrimSpace(view)
 		t.Run(fmt.Sprintf("%s view, policy %v", view, policy), func(t *testing.T) {
 			t.Parallel()
 			p := openHostile(t, s, policy)
@@ -369,8 +369,8 @@ func untilClosed(s string) string {
 	}
 }
 
-// TestHostileLive appends every payload to a conversation that is open, in a tab with the policy and
-// in one without.
+// TestHostileLive appends every payload, on every way into a page, to a conversation that is open: in a tab with
+// the policy, and in one without that shows everything.
 func TestHostileLive(t *testing.T) {
 	needBrowser(t)
 	t.Parallel()
@@ -384,15 +384,15 @@ func TestHostileLive(t *testing.T) {
 	tabs := map[string]*tab{"policy": openHostile(t, s, true), "no policy": openHostile(t, s, false)}
 	plain := map[string]any{}
 	for name, p := range tabs {
-		p.to("/conversations/" + id + "?all=1")
+		view := map[string]string{"policy": "user", "no policy": "raw"}[name]
+		p.to("/conversations/" + id + "?all=1&view=" + view)
 		p.visible("#live") // the stream is open
 		plain[name] = p.eval(ownOf)
 	}
 	all := payloads(t)
 	for n := 0; n < len(all); n += each {
 		for i, p := range all[n:min(len(all), n+each)] {
-			ways := through(n+i, p.Text)
-			events = append(events, ways[2], ways[6], sentinel(n+i+1)) // a message and a result
+			events = append(append(events, through(n+i, p.Text)...), sentinel(n+i+1))
 		}
 		title["title"] = all[n].Text // the head is sent too
 		writeConversation(t, dir, id, title, events)
