@@ -269,3 +269,56 @@ func TestCommentKeepsWhatWasWritten(t *testing.T) {
 	p.trouble = kept
 	p.mu.Unlock()
 }
+
+// TestCommentByKeyboard: an entry is commented without a mouse, and the focus is then where it was.
+func TestCommentByKeyboard(t *testing.T) {
+	s := serve(t, "--demo")
+	p := open(t, s, look{})
+	p.to(everything)
+	p.want(p.Locator("#entries article[data-kind=message] > .when >> nth=0").Focus())
+	p.press("Tab")
+	if got := p.eval(`() => document.activeElement.className + ' ' + document.activeElement.checkVisibility()`); got != "comment true" {
+		t.Fatalf("behind the time the focus is on %v, want the way to comment", got)
+	}
+	p.press("Enter")
+	p.visible("dialog.comment textarea:focus")
+	p.press("Escape")
+	p.hidden("dialog.comment")
+	p.press("Enter")
+	p.visible("dialog.comment textarea:focus")
+	p.want(p.Keyboard().Type("Typed."))
+	p.press("Control+Enter")
+	p.hidden("dialog.comment")
+	p.want(expect.Locator(p.Locator(".thread .text")).ToHaveText("Typed."))
+	if got := p.eval(`() => document.activeElement.className`); got != "comment" {
+		t.Errorf("then the focus is on %v, want where it was", got)
+	}
+}
+
+// TestDiffOnAPhone: a diff stays within a phone's page, one side above the other.
+func TestDiffOnAPhone(t *testing.T) {
+	dir := t.TempDir()
+	long := strings.Repeat("word ", 60)
+	writeConversation(t, dir, "17829000000", object{"title": "A diff"}, []object{
+		{"type": "chat_request", "timestamp": began, "content": "Change it."},
+		{"type": "tool_call_request", "timestamp": began, "id": "1", "name": "git_diff", "arguments": object{}},
+		{"type": "tool_call_response", "timestamp": began, "id": "1", "content": "diff --git a/a/very/long/path/to/a/file/that/changed.go b/a/very/long/path/to/a/file/that/changed.go\n" +
+			"--- a/a/very/long/path/to/a/file/that/changed.go\n+++ b/a/very/long/path/to/a/file/that/changed.go\n@@ -1,3 +1,3 @@\n same\n-old " + long + "\n+new " + long + "\n same\n"},
+	})
+	s := serve(t, dir)
+	for _, l := range []look{{phone: true}, {phone: true, dark: true}, {}} {
+		p := open(t, s, l)
+		p.to("/conversations/17829000000?view=raw")
+		p.want(p.Locator("article[data-kind=result] > details > summary").Click())
+		p.visible(".diff")
+		p.checkFit("a diff, " + l.String())
+		p.checkAxe("a diff, " + l.String())
+		if got := p.text(".diff .added") + " " + p.text(".diff .removed"); got != "+1 −1" {
+			t.Errorf("%s: counts = %q", l, got)
+		}
+		beside := p.eval(`() => { const [a, b] = ['old', 'new'].map((c) => document.querySelector('.change > .' + c).getBoundingClientRect()); return a.top === b.top; }`)
+		if beside != !l.phone {
+			t.Errorf("%s: old and new stand side by side: %v, want %v", l, beside, !l.phone)
+		}
+	}
+}

@@ -174,7 +174,7 @@ func TestKeyboardHelp(t *testing.T) {
 		p.shoot("help-" + l.String())
 		p.press("j")
 		p.press("Escape")
-		p.hidden("dialog")
+		p.hidden("#keys")
 		if at := p.number(`() => scrollY`); at != 0 {
 			t.Errorf("a key that was pressed on the help moved the page to %v", at)
 		}
@@ -183,7 +183,7 @@ func TestKeyboardHelp(t *testing.T) {
 		// A person who speaks to the computer, say, presses keys without meaning to (WCAG 2.1.4).
 		p.want(p.Locator("#keys input").Uncheck())
 		p.press("Escape")
-		p.hidden("dialog")
+		p.hidden("#keys")
 		if got := p.eval(`() => document.activeElement.getAttribute('aria-haspopup')`); got != "dialog" {
 			t.Errorf("after the help the focus is on %v, want the button that opened it", got)
 		}
