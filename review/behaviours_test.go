@@ -215,7 +215,7 @@ func TestBehaviour15And16And21BoundedReads(t *testing.T) {
 	var last review.Dispatch
 	for i := range 12 {
 		w.clock.add(time.Second)
-		p := w.newProject(fmt.Sprintf("/work/%02d", i))
+		p := w.newProject(fmt.Sprintf("/src/%02d", i))
 		if i >= 9 { // with the first project it is the 11th and later
 			last = w.sendTo(w.agents[0], p, 1)
 		}

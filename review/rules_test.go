@@ -182,7 +182,7 @@ func TestResolvingWhatNobodyRead(t *testing.T) {
 func TestSend(t *testing.T) {
 	everywhere(t, func(w *world) {
 		one := w.draft(w.project)
-		other := w.draft(w.newProject("/work/two"))
+		other := w.draft(w.newProject("/src/two"))
 		resolved := w.draft(w.project)
 		_, err := w.Resolve(ctx, resolved.ID)
 		w.must(err)
@@ -319,12 +319,12 @@ func TestAgents(t *testing.T) {
 
 func TestProject(t *testing.T) {
 	everywhere(t, func(w *world) {
-		same, err := w.Project(ctx, "/work/one", "another name")
+		same, err := w.Project(ctx, "/src/one", "another name")
 		if w.must(err); same.ID != w.project.ID || same.Name != "another name" {
 			w.Errorf("Project() = %+v, want %s with its new name", same, w.project.ID)
 		}
 		w.clock.add(-time.Hour)
-		second := w.newProject("/work/two")
+		second := w.newProject("/src/two")
 		all, err := w.Projects(ctx)
 		w.must(err)
 		if diff := cmp.Diff([]review.Project{second, same}, all); diff != "" {

@@ -74,7 +74,7 @@ func newWorld(t *testing.T, s review.Store) *world {
 		defer w.mu.Unlock()
 		w.changes = append(w.changes, c)
 	}})
-	w.project = w.newProject("/work/one")
+	w.project = w.newProject("/src/one")
 	for i, name := range []string{"a", "b"} {
 		a, token, err := w.AddAgent(ctx, review.NewAgent{Name: name})
 		w.must(err)

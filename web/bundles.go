@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -20,7 +21,7 @@ func (s *Server) send(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	project, err := s.notebook.projectID(ctx)
+	project, err := s.notebook.made(ctx)
 	if err != nil {
 		return s.deskError(c, err)
 	}
@@ -50,7 +51,7 @@ func (s *Server) relocate(c echo.Context, threads []string) {
 			continue
 		}
 		in, err := s.notebook.of(ctx, t.Conversation, s.now())
-		if err != nil || in.locate(log) != nil {
+		if err != nil || in == nil || in.locate(log) != nil {
 			continue
 		}
 		var at *review.Spot
@@ -66,12 +67,25 @@ func (s *Server) relocate(c echo.Context, threads []string) {
 	}
 }
 
+// ownBundle returns a bundle of the project that is served.
+func (s *Server) ownBundle(ctx context.Context, id string) (review.Dispatch, error) {
+	project, err := s.notebook.known(ctx)
+	if err != nil {
+		return review.Dispatch{}, err
+	}
+	d, err := s.notebook.desk.Dispatch(ctx, id)
+	if err == nil && d.Project != project {
+		return review.Dispatch{}, review.ErrNotFound
+	}
+	return d, err
+}
+
 // bundle shows how far a bundle came.
 func (s *Server) bundle(c echo.Context) error {
 	if _, err := query(c); err != nil {
 		return err
 	}
-	d, err := s.notebook.desk.Dispatch(c.Request().Context(), c.Param("bundle"))
+	d, err := s.ownBundle(c.Request().Context(), c.Param("bundle"))
 	if err != nil {
 		return s.deskError(c, err)
 	}
@@ -157,7 +171,7 @@ func (s *Server) changeBundle(c echo.Context) error {
 		return err
 	}
 	ctx, id := c.Request().Context(), c.Param("bundle")
-	before, err := s.notebook.desk.Dispatch(ctx, id)
+	before, err := s.ownBundle(ctx, id)
 	if err != nil {
 		return s.deskError(c, err)
 	}
@@ -185,17 +199,22 @@ func (s *Server) changeBundle(c echo.Context) error {
 // shownMessages is how many messages the page has.
 const shownMessages = 100
 
+// elsewhere returns what agents told the person outside of conversations.
+func (s *Server) elsewhere(ctx context.Context, unread bool) ([]review.Message, error) {
+	project, err := s.notebook.known(ctx)
+	if err != nil || project == "" {
+		return nil, err
+	}
+	return s.notebook.desk.Messages(ctx, review.MessageQuery{Project: project, Elsewhere: true, Unread: unread})
+}
+
 // messages shows what agents told the person outside of conversations.
 func (s *Server) messages(c echo.Context) error {
 	if _, err := query(c); err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
-	project, err := s.notebook.projectID(ctx)
-	if err != nil {
-		return s.deskError(c, err)
-	}
-	all, err := s.notebook.desk.Messages(ctx, review.MessageQuery{Project: project, Elsewhere: true})
+	all, err := s.elsewhere(ctx, false)
 	if err != nil {
 		return s.deskError(c, err)
 	}
@@ -229,11 +248,7 @@ func (s *Server) markRead(c echo.Context) error {
 	}
 	ctx, ids := c.Request().Context(), form["id"]
 	if len(ids) == 0 {
-		project, err := s.notebook.projectID(ctx)
-		if err != nil {
-			return s.deskError(c, err)
-		}
-		all, err := s.notebook.desk.Messages(ctx, review.MessageQuery{Project: project, Elsewhere: true, Unread: true})
+		all, err := s.elsewhere(ctx, true)
 		if err != nil {
 			return s.deskError(c, err)
 		}

@@ -280,7 +280,7 @@ func (s *Server) comment(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	project, err := s.notebook.projectID(c.Request().Context())
+	project, err := s.notebook.made(c.Request().Context())
 	if err == nil {
 		var t review.Thread
 		t, err = s.notebook.desk.Comment(c.Request().Context(), review.NewThread{
@@ -326,6 +326,9 @@ func (s *Server) threadNote(ctx context.Context, t review.Thread, titles map[str
 	if err != nil {
 		return templates.Note{}, err
 	}
+	if in == nil {
+		return templates.Note{}, review.ErrNotFound
+	}
 	n := s.presentThread(t, in, s.now())
 	n.Where = &templates.Link{
 		URL:  "/conversations/" + t.Conversation + "?at=e" + strconv.Itoa(t.Event) + "#" + t.ID,
@@ -347,12 +350,25 @@ func (s *Server) titles(ctx context.Context) map[string]string {
 	return out
 }
 
+// ownThread returns a thread of the project that is served.
+func (s *Server) ownThread(ctx context.Context, id string) (review.Thread, error) {
+	project, err := s.notebook.known(ctx)
+	if err != nil {
+		return review.Thread{}, err
+	}
+	t, err := s.notebook.desk.Thread(ctx, id)
+	if err == nil && t.Project != project {
+		return review.Thread{}, review.ErrNotFound
+	}
+	return t, err
+}
+
 // thread shows a comment with all that can be done with it.
 func (s *Server) thread(c echo.Context) error {
 	if _, err := query(c, "view"); err != nil {
 		return err
 	}
-	t, err := s.notebook.desk.Thread(c.Request().Context(), c.Param("thread"))
+	t, err := s.ownThread(c.Request().Context(), c.Param("thread"))
 	if err != nil {
 		return s.deskError(c, err)
 	}
@@ -396,7 +412,7 @@ func (s *Server) changeThread(c echo.Context) error {
 		return err
 	}
 	ctx, desk, id := c.Request().Context(), s.notebook.desk, c.Param("thread")
-	t, err := desk.Thread(ctx, id)
+	t, err := s.ownThread(ctx, id)
 	if err != nil {
 		return s.deskError(c, err)
 	}
@@ -442,11 +458,14 @@ const shownBundles = 50
 
 func (s *Server) draftsPage(c echo.Context, status int, form url.Values, problem string) error {
 	ctx, desk := c.Request().Context(), s.notebook.desk
-	project, err := s.notebook.projectID(ctx)
+	project, err := s.notebook.known(ctx)
 	if err != nil {
 		return s.deskError(c, err)
 	}
-	drafts, err := desk.Drafts(ctx, project)
+	var drafts []review.Thread
+	if project != "" {
+		drafts, err = desk.Drafts(ctx, project)
+	}
 	if err != nil {
 		return s.deskError(c, err)
 	}
@@ -454,7 +473,10 @@ func (s *Server) draftsPage(c echo.Context, status int, form url.Values, problem
 	if err != nil {
 		return s.deskError(c, err)
 	}
-	bundles, err := desk.Dispatches(ctx, project, "")
+	var bundles []review.Dispatch
+	if project != "" {
+		bundles, err = desk.Dispatches(ctx, project, "")
+	}
 	if err != nil {
 		return s.deskError(c, err)
 	}

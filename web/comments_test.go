@@ -374,6 +374,44 @@ func mustProject(t *testing.T, r *reviewing) string {
 	return p.ID
 }
 
+// TestReviewOfOtherProjects: what belongs to another workspace is not there, and reading makes no project.
+func TestReviewOfOtherProjects(t *testing.T) {
+	r := newReviewing(t, logWith(t, conv, request("a"), answer("b")))
+	for _, target := range []string{"/comments", "/messages", "/agents", "/conversations/" + conv, "/conversations"} {
+		r.page(target)
+	}
+	if n := r.store.written(); n != 0 {
+		t.Errorf("reading wrote %d times", n)
+	}
+	other, err := r.desk.Project(t.Context(), "/other", "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	thread, err := r.desk.Comment(t.Context(), review.NewThread{Project: other.ID, Place: review.Place{Conversation: conv}, Body: "foreign words"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scout := r.agent("scout")
+	d, err := r.desk.Send(t.Context(), review.Bundle{Project: other.ID, Agent: scout.ID, Threads: []string{thread.ID}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.comment("e1", "own words")
+	for _, target := range []string{"/comments", "/conversations/" + conv} {
+		if page := r.page(target); strings.Contains(page, "foreign words") || !strings.Contains(page, "own words") {
+			t.Errorf("%s has the words of another workspace, or lacks its own", target)
+		}
+	}
+	for _, target := range []string{"/threads/" + thread.ID, "/bundles/" + d.ID} {
+		if res := ask(r, "GET", target); res.StatusCode != http.StatusNotFound {
+			t.Errorf("GET %s: status %d, want 404", target, res.StatusCode)
+		}
+		if res := r.post(target, url.Values{"act": {"cancel"}}); res.StatusCode != http.StatusNotFound {
+			t.Errorf("POST %s: status %d, want 404", target, res.StatusCode)
+		}
+	}
+}
+
 // TestCommentsAreOff: without its store everything is shown as before, and the pages say why there are no comments;
 // what was written comes back.
 func TestCommentsAreOff(t *testing.T) {

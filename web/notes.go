@@ -91,8 +91,9 @@ type counts struct{ drafts, unread int }
 // keptNotes is how many conversations the notebook keeps at the most. Each follows from the desk.
 const keptNotes = 256
 
-// projectID returns the id of the project that is served. It is made if the desk does not know it yet.
-func (n *notebook) projectID(ctx context.Context) (string, error) {
+// known returns the id of the project that is served; "" if the desk does not know it, because nothing was kept
+// for it yet. Reading makes none.
+func (n *notebook) known(ctx context.Context) (string, error) {
 	n.mu.Lock()
 	id := n.project
 	n.mu.Unlock()
@@ -102,15 +103,25 @@ func (n *notebook) projectID(ctx context.Context) (string, error) {
 	if err := n.rested(); err != nil {
 		return "", err
 	}
-	p, err := n.desk.Project(ctx, n.root, n.name)
+	all, err := n.desk.Projects(ctx)
 	if err != nil {
-		n.noteOff(err)
 		return "", err
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.project = p.ID
-	return p.ID, nil
+	for _, p := range all {
+		if p.Workspace == n.root {
+			n.mu.Lock()
+			n.project = p.ID
+			n.mu.Unlock()
+			return p.ID, nil
+		}
+	}
+	return "", nil
+}
+
+// made is known for who keeps something for the project.
+func (n *notebook) made(ctx context.Context) (string, error) {
+	p, err := n.desk.Project(ctx, n.root, n.name)
+	return p.ID, err
 }
 
 // changed lets go of what a change is about.
@@ -141,8 +152,8 @@ func (n *notebook) of(ctx context.Context, id string, now time.Time) (found *not
 	if err := n.rested(); err != nil {
 		return nil, err
 	}
-	project, err := n.projectID(ctx)
-	if err != nil {
+	project, err := n.known(ctx)
+	if err != nil || project == "" {
 		return nil, err
 	}
 	found = &notes{spots: map[string]spot{}, texts: map[string]markdown.HTML{}}
@@ -189,8 +200,8 @@ func (n *notebook) count(ctx context.Context) (c counts, err error) {
 	if err := n.rested(); err != nil {
 		return counts{}, err
 	}
-	project, err := n.projectID(ctx)
-	if err != nil {
+	project, err := n.known(ctx)
+	if err != nil || project == "" {
 		return counts{}, err
 	}
 	drafts, err := n.desk.Drafts(ctx, project)
@@ -383,9 +394,13 @@ type beside struct {
 func (s *Server) besideOf(ctx context.Context, log *conversation.Log, v view, now time.Time) (beside, error) {
 	found, err := s.notebook.of(ctx, log.Summary.ID, now)
 	if err != nil {
+		if ctx.Err() != nil {
+			return beside{}, err
+		}
 		off, ok := offReason(err)
 		if !ok {
-			return beside{}, err
+			s.log.ErrorContext(ctx, "comments cannot be read", "error", err)
+			off = "Comments are off. The log of the server says why."
 		}
 		return beside{off: off, key: off}, nil
 	}

@@ -126,7 +126,7 @@ func TestToolsOverTheDesk(t *testing.T) {
 	store := sqlite.New(t.TempDir())
 	t.Cleanup(func() { must(t, store.Close()) })
 	d := review.New(review.Config{Store: store, Now: time.Now})
-	p, err := d.Project(ctx, "/work/one", "one")
+	p, err := d.Project(ctx, "/src/one", "one")
 	must(t, err)
 	a, token, err := d.AddAgent(ctx, review.NewAgent{Name: "a", Results: review.Both})
 	must(t, err)
@@ -274,7 +274,7 @@ func TestAgentsFindTheServer(t *testing.T) {
 }
 
 // TestStateOutsideTheWorkspace: nothing is kept below a workspace, by whatever way it is reached; one that was asked for
-// is an error, and otherwise comments are off and everything else works.
+// is an error, and otherwise there are no comments and everything else works.
 func TestStateOutsideTheWorkspace(t *testing.T) {
 	dir := workspace(t)
 	link := filepath.Join(t.TempDir(), "link")
@@ -291,7 +291,7 @@ func TestStateOutsideTheWorkspace(t *testing.T) {
 	}
 	t.Setenv("XDG_STATE_HOME", filepath.Join(dir, "home"))
 	s := serveHere(t, "--port", "0", dir)
-	for path, want := range map[string]int{"/conversations": 200, "/comments": 503, "/agents": 503} {
+	for path, want := range map[string]int{"/conversations": 200, "/comments": 404, "/agents": 404, "/mcp": 404} {
 		if got := get(t, s.url+path, ""); got != want {
 			t.Errorf("GET %s = %d, want %d", path, got, want)
 		}

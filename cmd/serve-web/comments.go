@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ const undoTime = 8 * time.Second
 // comments is the way back from a site to the agents.
 type comments struct {
 	desk  *review.Desk
-	store review.Store
+	store *sqlite.Store
 	// running is where the server says that it runs; empty where there is no place.
 	running string
 	// proxy is the command that connects an agent over standard input and output.
@@ -39,37 +40,34 @@ type comments struct {
 	told atomic.Pointer[web.Server]
 }
 
-// comments returns the way back from a site. It opens nothing yet: where the store cannot be used, reading
-// goes on, and the pages say why there are no comments. Only a directory that was asked for must be one that
-// will do: nothing is ever written below a workspace.
+// comments returns the way back from a site, nil where nothing may be kept. It opens nothing yet: where the
+// store cannot be used, reading goes on, and the pages say why there are no comments. Only a directory
+// that was asked for must be one that will do: nothing is ever written below a workspace.
 func (o options) comments(s site) (*comments, error) {
 	c := &comments{logger: s.logger, proxy: []string{"serve-web", "mcp"}}
 	if exe, err := os.Executable(); err == nil {
 		c.proxy[0] = exe // an agent may have another PATH
 	}
 	state, err := stateDir(o.state)
-	below := err == nil && isBelow(state, s.root)
+	if err == nil && s.root == "" {
+		err = errors.New("JP does not say where the workspace is")
+	}
+	if err == nil && isBelow(state, s.root) {
+		err = fmt.Errorf("%s is in the workspace that is served, and nothing is ever written there", state)
+	}
 	switch {
-	case o.state != "" && err != nil:
+	case err != nil && o.state != "":
 		return nil, fmt.Errorf("--state cannot be used: %w", err)
-	case o.state != "" && below:
-		return nil, fmt.Errorf("--state cannot be %s, which is in the workspace that is served: nothing is ever written there", o.state)
-	case o.state != "":
+	case err == nil:
+		c.running = state
+	case s.state == "":
+		s.logger.Warn("there are no comments; --state names a place to keep them", "error", err)
+		return nil, nil
+	}
+	if o.state != "" {
 		c.proxy = append(c.proxy, "--state", state)
 	}
-	if err == nil && !below {
-		c.running = state
-	}
-	switch {
-	case s.state != "":
-		c.store = sqlite.New(s.state)
-	case err != nil:
-		c.store = offStore{"There is no place for what serve-web keeps: name one with --state"}
-	case below: // as where a home is the workspace
-		c.store = offStore{"They would be kept in the workspace that is served, where nothing is ever written: name another place with --state"}
-	default:
-		c.store = sqlite.New(state)
-	}
+	c.store = sqlite.New(cmp.Or(s.state, state))
 	c.desk = review.New(review.Config{Store: c.store, Now: time.Now, Undo: undoTime, Notify: func(change review.Change) {
 		if change == (review.Change{}) {
 			c.stale.Store(true)
@@ -79,14 +77,6 @@ func (o options) comments(s site) (*comments, error) {
 		}
 	}})
 	return c, nil
-}
-
-// close closes the store.
-func (c *comments) close() error {
-	if s, ok := c.store.(*sqlite.Store); ok {
-		return s.Close()
-	}
-	return nil
 }
 
 // door is what agents ask. It begins with the first of them for whom the store can be used.
@@ -182,11 +172,3 @@ func isBelow(path, dir string) bool {
 		path, rest = up, filepath.Join(filepath.Base(path), rest)
 	}
 }
-
-// offStore is the store of who has no place for one, for a reason.
-type offStore struct{ reason string }
-
-func (s offStore) off() error                                          { return &review.OffError{Reason: s.reason} }
-func (s offStore) View(context.Context, func(review.Tx) error) error   { return s.off() }
-func (s offStore) Update(context.Context, func(review.Tx) error) error { return s.off() }
-func (s offStore) Changed(context.Context) (bool, error)               { return false, s.off() }

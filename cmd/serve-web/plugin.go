@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -179,7 +180,7 @@ func servePlugin(ctx context.Context, host *plugin.Host) error {
 			}
 			return told
 		},
-		root:      host.Init.Workspace.Root,
+		root:      cmp.Or(host.Init.Workspace.Root, host.Init.Workspace.Storage),
 		workspace: told.Workspace(),
 		logger:    host.Logger(),
 		say: func(line string) error {

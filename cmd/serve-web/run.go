@@ -146,7 +146,9 @@ func serveSite(ctx context.Context, o options, addr netip.AddrPort, s site) (err
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, comments.close()) }()
+	if comments != nil {
+		defer func() { err = errors.Join(err, comments.store.Close()) }()
+	}
 	network := "tcp"
 	if addr.Addr().Is4() {
 		network = "tcp4" // who names every address of IPv4 does not mean those of IPv6
@@ -169,24 +171,27 @@ func serveSite(ctx context.Context, o options, addr netip.AddrPort, s site) (err
 		return err
 	}
 	shown := s.open()
-	pages := web.New(web.Config{
+	config := web.Config{
 		CacheBytes: int64(o.cacheSize),
 		Library:    shown,
 		Follower:   shown,
 		Workspace:  s.workspace,
 		Root:       s.root,
-		Desk:       comments.desk,
-		Proxy:      comments.proxy,
-		Agents:     comments.door(shown, s.root, s.workspace),
 		Hosts:      access.hosts,
 		Token:      access.token,
 		Logger:     s.logger,
-	})
-	comments.told.Store(pages)
-	following, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go comments.desk.Follow(following)
-	defer comments.announced(here(listener), s.root, access)()
+	}
+	if comments != nil {
+		config.Desk, config.Proxy, config.Agents = comments.desk, comments.proxy, comments.door(shown, s.root, s.workspace)
+	}
+	pages := web.New(config)
+	if comments != nil {
+		comments.told.Store(pages)
+		following, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go comments.desk.Follow(following)
+		defer comments.announced(here(listener), s.root, access)()
+	}
 	server := newServer(pages, s.logger)
 	server.TLSConfig = access.tls
 	server.RegisterOnShutdown(pages.Close)

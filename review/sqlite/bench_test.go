@@ -18,7 +18,7 @@ func many(b *testing.B, waiting int) (*review.Desk, review.Mailbox, string) {
 	must(b, err)
 	var projects []review.Project
 	for i := range 10 {
-		p, err := d.Project(ctx, fmt.Sprint("/work/", i), "one")
+		p, err := d.Project(ctx, fmt.Sprint("/src/", i), "one")
 		must(b, err)
 		projects = append(projects, p)
 	}

@@ -69,8 +69,11 @@ func TestFullDiskAtTheStart(t *testing.T) {
 	}
 	d, _ := open(t, dir)
 	var off *review.OffError
-	if err := d.Check(ctx); !errors.As(err, &off) {
-		t.Errorf("Check() on a full disk = %v, want that comments are off", err)
+	if err := d.Check(ctx); err != nil {
+		t.Errorf("Check() on a full disk = %v, want nil: there is nothing to read", err)
+	}
+	if _, _, err := d.AddAgent(ctx, review.NewAgent{Name: "a"}); !errors.As(err, &off) {
+		t.Errorf("AddAgent() on a full disk = %v, want that comments are off", err)
 	}
 	must(t, os.Remove(ballast))
 	addAgent(t, d, "a")

@@ -27,8 +27,9 @@ import (
 // Name is the name of the file.
 const Name = "review.db"
 
-// Store is a [review.Store]. It opens its file when it is needed first, and tries again whenever that
-// did not work, so that comments come back when their cause to be off is gone.
+// Store is a [review.Store]. It makes its file when something is to be kept first: until then there is
+// nothing to read. It tries again whenever the file could not be opened, so that comments come back when
+// their cause to be off is gone.
 type Store struct {
 	dir string
 	// patience is how long it is waited for another process that writes. Who only reads waits no longer than
@@ -38,6 +39,8 @@ type Store struct {
 	mu     sync.Mutex
 	closed bool
 	open   *files
+	// blank is what there is where there is no file.
+	blank *files
 	// opened says that a file was open before, renewed that another one is since [Store.Changed] was asked.
 	opened, renewed bool
 }
@@ -64,20 +67,53 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	if s.open == nil {
-		return nil
+	var err error
+	for _, f := range []*files{s.open, s.blank} {
+		if f != nil {
+			err = errors.Join(err, f.close())
+		}
 	}
-	f := s.open
-	s.open = nil
-	return f.close()
+	s.open, s.blank = nil, nil
+	return err
 }
 
-func (f *files) close() error { return errors.Join(f.readers.Close(), f.writer.Close()) }
+func (f *files) close() error {
+	if f.writer == nil {
+		return f.readers.Close()
+	}
+	return errors.Join(f.readers.Close(), f.writer.Close())
+}
 
-// files opens the file, if it is not open.
+// reading is files for who only reads: where there is no file, none is made.
+func (s *Store) reading(ctx context.Context) (*files, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := os.Stat(filepath.Join(s.dir, Name)); s.closed || !errors.Is(err, fs.ErrNotExist) {
+		return s.filesLocked(ctx)
+	}
+	if s.open != nil {
+		s.letGo(s.open)
+		s.renewed = true
+	}
+	if s.blank == nil {
+		f := &files{readers: openMemory()}
+		err := f.fill(ctx)
+		if err != nil {
+			return nil, off(ctx, errors.Join(err, f.close()))
+		}
+		s.blank = f
+	}
+	return s.blank, nil
+}
+
+// files opens the file, if it is not open, and makes it if it is not there.
 func (s *Store) files(ctx context.Context) (*files, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.filesLocked(ctx)
+}
+
+func (s *Store) filesLocked(ctx context.Context) (*files, error) {
 	if s.closed {
 		return nil, &review.OffError{Reason: "The program ends"}
 	}
@@ -147,13 +183,22 @@ func openFiles(ctx context.Context, dir string, patience time.Duration) (f *file
 	if mode != "wal" {
 		return f, fmt.Errorf("the journal is in mode %s", mode)
 	}
-	if err := f.migrate(ctx); err != nil {
+	if err := migrate(ctx, f.writer); err != nil {
 		return f, err
 	}
 	if f.standing, err = f.readers.PrepareContext(ctx, standingOf); err != nil {
 		return f, err
 	}
 	return f, f.writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&f.version)
+}
+
+// fill makes a file in memory one that is empty.
+func (f *files) fill(ctx context.Context) (err error) {
+	if err := migrate(ctx, f.readers); err != nil {
+		return err
+	}
+	f.standing, err = f.readers.PrepareContext(ctx, standingOf)
+	return err
 }
 
 // makePrivate makes an empty file that is the user's alone, or makes the one that is there so. SQLite gives
@@ -189,7 +234,14 @@ func openDB(name, lock string, conns int, patience time.Duration, more ...string
 		path = "/" + path // file:///C:/…
 	}
 	at := url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}
-	db, err := sql.Open("sqlite", at.String())
+	return openConns(at.String(), conns)
+}
+
+// openMemory opens one that is as long there as its only connection.
+func openMemory() *sql.DB { return openConns(":memory:", 1) }
+
+func openConns(name string, conns int) *sql.DB {
+	db, err := sql.Open("sqlite", name)
 	if err != nil {
 		panic(err) // the driver is not there
 	}
@@ -228,9 +280,9 @@ func identify(ctx context.Context, q queryer) (version int, err error) {
 	return version, err
 }
 
-// migrate brings the file to the version of this program.
-func (f *files) migrate(ctx context.Context) error {
-	tx, err := f.writer.BeginTx(ctx, nil)
+// migrate brings a file to the version of this program.
+func migrate(ctx context.Context, db *sql.DB) error {
+	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -258,7 +310,7 @@ func (f *files) migrate(ctx context.Context) error {
 
 // View implements [review.Store].
 func (s *Store) View(ctx context.Context, f func(review.Tx) error) error {
-	open, err := s.files(ctx)
+	open, err := s.reading(ctx)
 	if err != nil {
 		return err
 	}
@@ -305,9 +357,16 @@ func (f *files) update(ctx context.Context, do func(review.Tx) error) error {
 
 // Changed implements [review.Store].
 func (s *Store) Changed(ctx context.Context) (bool, error) {
-	open, err := s.files(ctx)
+	open, err := s.reading(ctx)
 	if err != nil {
 		return false, err
+	}
+	if open.writer == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		changed := s.renewed
+		s.renewed = false
+		return changed, nil
 	}
 	var version int64
 	if err := open.writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version); err != nil {

@@ -56,7 +56,7 @@ func addAgent(t testing.TB, d *review.Desk, name string) review.Agent {
 }
 
 func comment(d *review.Desk, event int) (review.Thread, error) {
-	p, err := d.Project(ctx, "/work/one", "one")
+	p, err := d.Project(ctx, "/src/one", "one")
 	if err != nil {
 		return review.Thread{}, err
 	}
@@ -436,5 +436,70 @@ func TestReasons(t *testing.T) {
 		if got, readOnly := sqlite.Reason(code); !strings.HasPrefix(got, want.reason) || readOnly != want.readOnly {
 			t.Errorf("reason(%d) = %q, %t, want %q, %t", code, got, readOnly, want.reason, want.readOnly)
 		}
+	}
+}
+
+// TestReadingMakesNothing: as long as nothing is kept, there is no file, and nothing to read; what another process keeps
+// is seen at once.
+func TestReadingMakesNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "not", "there")
+	d, s := open(t, dir)
+	for range 2 {
+		must(t, d.Check(ctx))
+		if all, err := d.Agents(ctx); err != nil || len(all) != 0 {
+			t.Errorf("Agents() = %v, %v, want none", all, err)
+		}
+		if changed, err := s.Changed(ctx); changed || err != nil {
+			t.Errorf("Changed() = %t, %v, want false", changed, err)
+		}
+		if _, err := d.Thread(ctx, "t-x"); !errors.Is(err, review.ErrNotFound) {
+			t.Errorf("Thread() = %v, want %v", err, review.ErrNotFound)
+		}
+	}
+	if _, err := os.Stat(filepath.Dir(dir)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("reading made %s: %v", filepath.Dir(dir), err)
+	}
+	other, _ := open(t, dir)
+	addAgent(t, other, "a")
+	if all, err := d.Agents(ctx); err != nil || len(all) != 1 {
+		t.Errorf("Agents() = %v, %v, want what another one kept", all, err)
+	}
+}
+
+// TestAnotherFile: who moves the file away finds nothing, and is told that it is another one.
+func TestAnotherFile(t *testing.T) {
+	dir := t.TempDir()
+	filled(t, dir)
+	d, s := open(t, dir)
+	if all, err := d.Agents(ctx); err != nil || len(all) != 1 {
+		t.Fatalf("Agents() = %v, %v, want one", all, err)
+	}
+	if changed, err := s.Changed(ctx); changed || err != nil {
+		t.Errorf("Changed() = %t, %v, want false", changed, err)
+	}
+	aside := t.TempDir()
+	for _, name := range []string{sqlite.Name, sqlite.Name + "-wal", sqlite.Name + "-shm"} {
+		if err := os.Rename(filepath.Join(dir, name), filepath.Join(aside, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	if all, err := d.Agents(ctx); err != nil || len(all) != 0 {
+		t.Errorf("Agents() = %v, %v, want none", all, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, sqlite.Name)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("reading made a file: %v", err)
+	}
+	if changed, err := s.Changed(ctx); !changed || err != nil {
+		t.Errorf("Changed() without the file = %t, %v, want true", changed, err)
+	}
+	addAgent(t, d, "b")
+	if all, err := d.Agents(ctx); err != nil || len(all) != 1 || all[0].Name != "b" {
+		t.Errorf("Agents() = %v, %v, want those of the new file", all, err)
+	}
+	if changed, err := s.Changed(ctx); !changed || err != nil {
+		t.Errorf("Changed() = %t, %v, want true", changed, err)
+	}
+	if changed, err := s.Changed(ctx); changed || err != nil {
+		t.Errorf("Changed() again = %t, %v, want false", changed, err)
 	}
 }
