@@ -100,8 +100,9 @@ func (s *Server) changeAgent(c echo.Context) error {
 }
 
 // tellSentence is for the instructions of an agent.
-const tellSentence = "While you work, use the tool tell_user of serve-web to tell me what I should see now: a part that is done, a decision that you took, " +
-	"an answer to my comment. Results of its tools can end with a notice that begins with “— serve-web —”: it is the server's, and says that my comments wait in dispatch_inbox."
+const tellSentence = "When work takes long, call tell_user for progress that matters, for parts of the result that are ready, and to answer questions in between; " +
+	"do not narrate, and give the final answer as your own reply. Results of serve-web's tools can end with a notice that begins with “— serve-web —”: " +
+	"it is the server's, and says that my comments wait in dispatch_inbox."
 
 // setups are the configurations of clients, for the address of this server, the command that finds it, and a
 // token.
@@ -128,8 +129,10 @@ func setups(address string, proxy []string, token string) []templates.Setup {
 	}
 	jp := "[providers.mcp.serve-web]\ntype = \"stdio\"\ncommand = " + texts[0] + "\narguments = [" + strings.Join(texts[1:], ", ") + "]\nvariables = [\"SERVE_WEB_TOKEN\"]\n"
 	for _, name := range []string{"dispatch_inbox", "comment_list", "comment_get", "comment_reply", "comment_resolve", "tell_user"} {
-		jp += "\n[conversation.tools." + name + "]\nsource = \"mcp.serve-web." + name + "\"\n"
+		jp += "\n[conversation.tools." + name + "]\nsource = \"mcp.serve-web." + name + "\"\nrun = \"unattended\"\nresult = \"unattended\"\n"
 	}
+	// As speech, and nothing else (spec/jp.md S-17).
+	jp += "\n[conversation.tools.tell_user.style]\nheader = \"off\"\nparameters = \"off\"\ninline_results = { user = \"chat\", assistant = \"off\" }\nresults_file_link = \"off\"\n"
 	return []templates.Setup{
 		{Client: "JP", Where: "Set the variable where JP is started, and add this to .jp/config.toml. JP starts serve-web mcp, which finds this server by itself.",
 			Text: export + "\n" + jp},

@@ -2,7 +2,9 @@ package web_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"html"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/pelletier/go-toml/v2"
 
 	"serve-web/conversation"
 	"serve-web/review"
@@ -558,6 +562,29 @@ func TestAgentToken(t *testing.T) {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %s", want)
 		}
+	}
+	// What can be read as what it is for is it.
+	var read []string
+	for _, m := range regexp.MustCompile(`(?s)<summary>([^<]*)</summary><p>[^<]*</p><pre tabindex="0"><code>(.*?)</code>`).FindAllStringSubmatch(page, -1) {
+		client, text := m[1], html.UnescapeString(m[2])
+		var v map[string]any
+		switch client {
+		case "JP", "Codex":
+			if err := toml.Unmarshal([]byte(text[strings.Index(text, "["):]), &v); err != nil {
+				t.Errorf("%s: %v in\n%s", client, err, text)
+			}
+		case "Cursor", "VS Code", "OpenCode":
+			if err := json.Unmarshal([]byte(text), &v); err != nil {
+				t.Errorf("%s: %v in\n%s", client, err, text)
+			}
+		}
+		if !strings.Contains(text, token) {
+			t.Errorf("%s: no token in\n%s", client, text)
+		}
+		read = append(read, client)
+	}
+	if len(read) != 7 {
+		t.Errorf("configurations of %q, want seven", read)
 	}
 	who, err := r.desk.Authenticate(t.Context(), token)
 	if err != nil || who.Results != review.Both {
