@@ -34,6 +34,26 @@ func NewArticle(e Entry) (Article, error) {
 	return Article{before: html, elements: elements}, nil
 }
 
+// Outline is a list of turns as markup, made once for all pages that have it at one time. The zero value shows
+// nothing.
+type Outline struct{ html string }
+
+// NewOutline makes the markup of turns. A single one needs none.
+func NewOutline(turns []Turn) (Outline, error) {
+	if len(turns) < 2 {
+		return Outline{}, nil
+	}
+	var b strings.Builder
+	err := outline(turns).Render(context.Background(), &b)
+	return Outline{b.String()}, err
+}
+
+// Render writes the outline.
+func (o Outline) Render(_ context.Context, w io.Writer) error {
+	_, err := io.WriteString(w, o.html)
+	return err
+}
+
 // Len is the length of the markup in bytes, without the words for the time.
 func (a Article) Len() int { return len(a.before) + len(a.after) }
 

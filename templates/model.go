@@ -94,8 +94,8 @@ type ConversationPage struct {
 	When Time
 	// Views are the links between the views.
 	Views []ViewLink
-	// Outline are the turns; it stands on the page only, not in what a stream sends.
-	Outline []Turn
+	// Outline leads to the turns; it stands on the page only, not in what a stream sends.
+	Outline Outline
 	// Tools are those that were called.
 	Tools []Tool
 	// Counts are short and change while a run goes on: "24 events", "3 turns". Facts stay as they are:

@@ -62,7 +62,7 @@ func (s *Server) conversation(c echo.Context) error {
 func (ts *transcripts) presentConversation(s *sheet, beside beside, now time.Time) (page templates.ConversationPage, err error) {
 	page = presentHead(s.whole, now)
 	page.Off = beside.off
-	if page.Outline, err = ts.presentOutline(s.whole, s.first, s.end, now); err != nil {
+	if page.Outline, err = ts.outline(s.whole, s.first, s.end, now); err != nil {
 		return page, err
 	}
 	page.Sections, page.Size = presentParts(s, beside, now), s.size()

@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,44 @@ import (
 // outlineTurns is how many turns the outline of a page names, those before it included, or as many as
 // the page has, up to mostTurns.
 const outlineTurns, mostTurns = 24, 2000
+
+// outlineOf is what an outline is made of: the state of a log, what a page shows of it, and the second, since
+// it says how long ago turns began.
+type outlineOf struct {
+	id         string
+	view       view
+	at         conversation.Position
+	first, end int
+	second     int64
+}
+
+// mostOutlines bounds those that are kept.
+const mostOutlines = 64
+
+// outline is presentOutline as markup.
+func (ts *transcripts) outline(t *transcript, first, end int, now time.Time) (templates.Outline, error) {
+	key := outlineOf{t.log.Summary.ID, t.folding.view, t.log.Position(), first, end, now.Unix()}
+	ts.mu.Lock()
+	made, ok := ts.outlines[key]
+	ts.mu.Unlock()
+	if ok {
+		return made, nil
+	}
+	turns, err := ts.presentOutline(t, first, end, now)
+	if err != nil {
+		return made, err
+	}
+	if made, err = templates.NewOutline(turns); err != nil {
+		return made, fmt.Errorf("rendering an outline: %w", err)
+	}
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if len(ts.outlines) >= mostOutlines {
+		clear(ts.outlines)
+	}
+	ts.outlines[key] = made
+	return made, nil
+}
 
 // presentOutline lists the turns that a page shows, and those before, each with the beginning of its
 // request, and what the tools did. first is the index of the page's first event, end of that behind

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"serve-web/conversation"
+	"serve-web/templates"
 )
 
 // transcripts keeps what was rendered, so that a conversation that did not change is not rendered
@@ -24,6 +25,7 @@ type transcripts struct {
 	bytes int64            // of all slots
 
 	beginnings map[turnAt]beginning
+	outlines   map[outlineOf]templates.Outline
 }
 
 // slot is one conversation's place.
@@ -37,7 +39,7 @@ type slot struct {
 }
 
 func newTranscripts(l Library, p *presenter, budget int64) *transcripts {
-	return &transcripts{library: l, presenter: p, budget: budget, slots: map[string]*slot{}, beginnings: map[turnAt]beginning{}}
+	return &transcripts{library: l, presenter: p, budget: budget, slots: map[string]*slot{}, beginnings: map[turnAt]beginning{}, outlines: map[outlineOf]templates.Outline{}}
 }
 
 // mostCatchUp is how many parts a stream reads back for a reader who is behind. Who is further behind
