@@ -136,7 +136,9 @@ func (e requestError) Unwrap() error { return e.err }
 // fail answers with what err means, if nothing was answered yet, and logs a cause that is ours.
 func (s *Server) fail(c echo.Context, err error) {
 	f := failureOf(err)
-	if f.status >= http.StatusInternalServerError {
+	// The writing of an answer fails where its reader left, and ends the request: no mistake of ours.
+	left := c.Request().Context().Err() != nil && !errors.Is(err, errPanic)
+	if f.status >= http.StatusInternalServerError && !left {
 		s.log.LogAttrs(c.Request().Context(), slog.LevelError, "request failed",
 			slog.String("route", c.Path()), slog.Any("error", err))
 	}
