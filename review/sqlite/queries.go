@@ -329,13 +329,13 @@ func (q *queries) PutDispatch(d review.Dispatch) error {
 		d.State, stamp(d.Due), stamp(d.Lease), d.Claims, stamp(d.Claimed), stamp(d.Delivered), stamp(d.Ended), d.Reason, d.ID)
 }
 
-// standingOf always finds one row: the bundle is at most one. What is kept back is due within a minute.
+// standingOf always finds one row: the bundle is at most one. What is kept back is as [review.Dispatch.At] has it.
 const standingOf = `SELECT n.queued, d.id, d.project, d.state, d.lease, (SELECT count(*) FROM threads t WHERE t.dispatch = d.id AND t.resolved = 0)
-	FROM (SELECT count(*) AS queued FROM dispatches WHERE agent = ?1 AND project = ?2 AND state = 'queued' AND (due IS NULL OR due <= ?3 OR due > ?3 + ?4)) n
+	FROM (SELECT count(*) AS queued FROM dispatches WHERE agent = ?1 AND project = ?2 AND state = 'queued' AND (due IS NULL OR due <= ?3 OR sent > ?3)) n
 	LEFT JOIN dispatches d ON d.agent = ?1 AND d.state IN ('claimed', 'delivered')`
 
 func (q *queries) Standing(agent, project string, now time.Time) (s review.Standing, err error) {
-	args := []any{agent, project, now.UnixMilli(), review.MaxUndo.Milliseconds()}
+	args := []any{agent, project, now.UnixMilli()}
 	var row *sql.Row
 	if q.standing != nil {
 		row = q.tx.StmtContext(q.ctx, q.standing).QueryRowContext(q.ctx, args...)
