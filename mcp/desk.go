@@ -15,10 +15,10 @@ type Desk interface {
 	Authenticate(ctx context.Context, token string) (Caller, error)
 	// Projects returns all projects, by their creation, then their id.
 	Projects(ctx context.Context) ([]Project, error)
-	// Queue returns how many bundles of a project wait for an agent, as of now: one whose lease is over
-	// waits. It also returns what the agent holds, of whatever project; the zero value if nothing. It
-	// writes nothing.
-	Queue(ctx context.Context, agent, project string) (queued int, held Held, err error)
+	// Queue returns how many bundles of the first ten projects wait for an agent, as of now: one whose
+	// lease is over waits. It also returns what the agent holds, of whatever project; the zero value if
+	// nothing. It writes nothing.
+	Queue(ctx context.Context, agent string) (queued int, held Held, err error)
 	// Open returns how many threads of a bundle of an agent are open. It writes nothing.
 	Open(ctx context.Context, agent, dispatch string) (int, error)
 

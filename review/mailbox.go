@@ -3,6 +3,7 @@ package review
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,12 +19,20 @@ type Mailbox struct {
 // Mailbox returns the mailbox of an agent, by its id. Without such an agent there is nothing in it.
 func (d *Desk) Mailbox(agent string) Mailbox { return Mailbox{d, agent} }
 
-// Queue returns how many bundles of a project wait, as of now: one whose lease is over waits. It also
-// returns what the agent holds, of whatever project; the zero value if nothing. It reads the store once
-// and writes nothing (N-4, N-5).
-func (m Mailbox) Queue(ctx context.Context, project string) (queued int, held Held, err error) {
+// Queue returns how many bundles of the first [ScannedProjects] wait, as of now: one whose lease is over
+// waits. It also returns what the agent holds, of whatever project; the zero value if nothing. It looks at
+// the store once, by two reads, and writes nothing (N-4, N-5).
+func (m Mailbox) Queue(ctx context.Context) (queued int, held Held, err error) {
 	err = m.desk.view(ctx, func(w *work) error {
-		s, err := w.Standing(m.agent, project, w.now)
+		projects, err := w.Projects()
+		if err != nil {
+			return err
+		}
+		ids := make([]string, min(len(projects), ScannedProjects))
+		for i := range ids {
+			ids[i] = projects[i].ID
+		}
+		s, err := w.Standing(m.agent, ids, w.now)
 		if err != nil {
 			return err
 		}
@@ -31,7 +40,7 @@ func (m Mailbox) Queue(ctx context.Context, project string) (queued int, held He
 		switch active := s.Active.At(w.now); {
 		case active.State != Queued:
 			held = Held{active.ID, active.Open}
-		case active.Project == project:
+		case slices.Contains(ids, active.Project):
 			queued++
 		}
 		return nil

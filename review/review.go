@@ -35,6 +35,8 @@ const (
 	MaxName    = 100
 	// MaxBundle is how many threads a bundle has at the most.
 	MaxBundle = 100
+	// ScannedProjects is how many projects' queues one notice counts, the first ones (N-5).
+	ScannedProjects = 10
 	// LeaseTime is how long a claimed bundle stays with its agent without a sign of life.
 	LeaseTime = 5 * time.Minute
 	// MaxMessages is how many messages an agent may send within MessageWindow.

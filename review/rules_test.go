@@ -692,7 +692,7 @@ func TestUndoClockJumps(t *testing.T) {
 			w.clock.add(jump)
 			kept := time.Duration(0)
 			for range 2 * time.Minute / step {
-				n, _, err := w.a.Queue(ctx, w.project.ID)
+				n, _, err := w.a.Queue(ctx)
 				w.must(err)
 				d, err := w.Dispatch(ctx, sent.ID)
 				w.must(err)

@@ -184,7 +184,7 @@ func (w *walk) hold() {
 		}
 	}
 	for i, m := range []review.Mailbox{w.a, w.b} {
-		n, _, err := m.Queue(ctx, w.project.ID)
+		n, _, err := m.Queue(ctx)
 		w.must(err)
 		_, queued, err := m.Inbox(ctx)
 		w.must(err)

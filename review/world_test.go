@@ -143,10 +143,10 @@ func (w *world) claim() review.Dispatch {
 	return *d
 }
 
-// wantQueue looks at what the first agent's notice is made of, in the first project.
+// wantQueue looks at what the first agent's notice is made of.
 func (w *world) wantQueue(queued, open int) {
 	w.Helper()
-	n, held, err := w.a.Queue(ctx, w.project.ID)
+	n, held, err := w.a.Queue(ctx)
 	w.must(err)
 	if n != queued || held.Open != open {
 		w.Errorf("Queue() = %d queued, %d open, want %d, %d", n, held.Open, queued, open)

@@ -56,8 +56,8 @@ func (a agentDesk) Projects(ctx context.Context) ([]mcp.Project, error) {
 	return out, fault(err)
 }
 
-func (a agentDesk) Queue(ctx context.Context, agent, project string) (int, mcp.Held, error) {
-	queued, held, err := a.desk.Mailbox(agent).Queue(ctx, project)
+func (a agentDesk) Queue(ctx context.Context, agent string) (int, mcp.Held, error) {
+	queued, held, err := a.desk.Mailbox(agent).Queue(ctx)
 	return queued, mcp.Held(held), fault(err)
 }
 
