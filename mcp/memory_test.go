@@ -190,7 +190,10 @@ func (m *memory) Threads(_ context.Context, agent string, of agents.ThreadFilter
 	if !known {
 		return nil, "", agents.ErrNotFound
 	}
-	from, _ := strconv.Atoi(cursor)
+	from, bad := strconv.Atoi(cursor)
+	if cursor != "" && bad != nil {
+		return nil, "", agents.ErrCursor
+	}
 	all = all[min(from, len(all)):]
 	if len(all) > limit {
 		return all[:limit], strconv.Itoa(from + limit), err

@@ -119,7 +119,7 @@ func (m Mailbox) Threads(ctx context.Context, of ThreadFilter, cursor string, li
 		}
 		if len(all) > limit {
 			all = all[:limit]
-			next = fmt.Sprintf("%d.%d", all[limit-1].Seq, all[limit-1].Index)
+			next = Past{all[limit-1].Seq, all[limit-1].Index}.cursor()
 		}
 		return w.withReplies(all)
 	})
@@ -130,11 +130,14 @@ func parsePast(cursor string) (Past, error) {
 	seq, index, ok := strings.Cut(cursor, ".")
 	s, err := strconv.ParseInt(seq, 10, 64)
 	i, err2 := strconv.Atoi(index)
-	if !ok || err != nil || err2 != nil || s < 0 || i < 0 {
+	p := Past{s, i}
+	if !ok || err != nil || err2 != nil || s < 0 || i < 0 || p.cursor() != cursor {
 		return Past{}, ErrCursor
 	}
-	return Past{s, i}, nil
+	return p, nil
 }
+
+func (p Past) cursor() string { return fmt.Sprintf("%d.%d", p.Seq, p.Index) }
 
 // Thread returns a thread that the agent may see, with its replies.
 func (m Mailbox) Thread(ctx context.Context, id string) (t Thread, err error) {

@@ -396,7 +396,7 @@ func TestThreadsPages(t *testing.T) {
 				w.Errorf("Threads(%s) = %d, %v, want %d", name, len(got), err, n.want)
 			}
 		}
-		for _, cursor := range []string{"x", "1", "1.", ".1", "-1.0", "1.-1", "1.0.0", "99999999999999999999.0"} {
+		for _, cursor := range []string{"x", "1", "1.", ".1", "-1.0", "1.-1", "1.0.0", "+1.0", "01.0", "1.00", " 1.0", "99999999999999999999.0"} {
 			_, _, err := w.a.Threads(ctx, review.ThreadFilter{}, cursor, 1)
 			w.wantErr("cursor "+cursor, err, review.ErrCursor)
 		}

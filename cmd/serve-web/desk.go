@@ -25,8 +25,10 @@ func fault(err error) error {
 	switch {
 	case errors.Is(err, review.ErrToken), errors.Is(err, review.ErrRevoked):
 		return mcp.ErrToken
-	case errors.Is(err, review.ErrNotFound), errors.Is(err, review.ErrCursor):
+	case errors.Is(err, review.ErrNotFound):
 		return mcp.ErrNotFound
+	case errors.Is(err, review.ErrCursor):
+		return mcp.ErrCursor
 	case errors.Is(err, review.ErrResolved):
 		return mcp.ErrResolved
 	case errors.Is(err, review.ErrIdempotency):
