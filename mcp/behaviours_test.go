@@ -334,7 +334,7 @@ func TestBehaviour15And16And21ReadsAndWrites(t *testing.T) {
 		clear(w.reads)
 		w.writes = 0
 		wantNotice(t, a.ok("conversation_list", nil), "")
-		if diff := cmp.Diff(map[string]int{"Authenticate": 1, "Projects": 1, "Queue": 10}, w.reads); diff != "" {
+		if diff := cmp.Diff(map[string]int{"Authenticate": 1, "Queue": 1}, w.reads); diff != "" {
 			t.Errorf("reads: %s", diff)
 		}
 		if w.writes != 0 {

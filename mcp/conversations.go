@@ -75,7 +75,7 @@ func (s *server) conversationList(ctx context.Context, _ *call, raw []byte) (*an
 	if in.Cursor != "" {
 		after, ok := parseCursor(in.Cursor)
 		if !ok {
-			return nil, faultf(codeArguments, "The argument cursor takes what next was in the page before.")
+			return nil, badCursor()
 		}
 		at, found := slices.BinarySearchFunc(items, after, newestFirst)
 		if found {

@@ -15,15 +15,16 @@ type Desk interface {
 	Authenticate(ctx context.Context, token string) (Caller, error)
 	// Projects returns all projects, by their creation, then their id.
 	Projects(ctx context.Context) ([]Project, error)
-	// Queue returns how many bundles of a project wait for an agent, as of now: one whose lease is over
-	// waits. It also returns what the agent holds, of whatever project; the zero value if nothing. It
-	// writes nothing.
-	Queue(ctx context.Context, agent, project string) (queued int, held Held, err error)
+	// Queue returns how many bundles of the first ten projects wait for an agent, as of now: one whose
+	// lease is over waits. It also returns what the agent holds, of whatever project; the zero value if
+	// nothing. It writes nothing.
+	Queue(ctx context.Context, agent string) (queued int, held Held, err error)
 	// Open returns how many threads of a bundle of an agent are open. It writes nothing.
 	Open(ctx context.Context, agent, dispatch string) (int, error)
 
 	// Threads returns threads of the bundles that were sent to an agent, in the order of the bundles,
-	// and the cursor of those behind them; empty at the end.
+	// and the cursor of those behind them; empty at the end. The error is [ErrCursor] where the cursor is
+	// not one.
 	Threads(ctx context.Context, agent string, of ThreadFilter, cursor string, limit int) ([]Thread, string, error)
 	// Thread returns one of them with its replies.
 	Thread(ctx context.Context, agent, id string) (Thread, error)
@@ -121,6 +122,7 @@ type Dispatch struct {
 var (
 	ErrToken       = errors.New("nobody has this token")
 	ErrNotFound    = errors.New("there is no such thing")
+	ErrCursor      = errors.New("the cursor is not one of this list")
 	ErrResolved    = errors.New("the thread is resolved")
 	ErrIdempotency = errors.New("the key was used for another reply")
 )

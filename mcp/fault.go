@@ -35,6 +35,11 @@ func notFound(what string) *fault {
 	return faultf(codeNotFound, "There is no such %s.", what)
 }
 
+// badCursor is what a cursor gets that was not given out.
+func badCursor() *fault {
+	return faultf(codeArguments, "The argument cursor takes what next was in the page before.")
+}
+
 // about says what an error of the desk is about, if that is not there.
 func about(what string, err error) error {
 	if errors.Is(err, ErrNotFound) {
@@ -53,6 +58,8 @@ func (s *server) faultOf(ctx context.Context, t tool, err error) *fault {
 		return known
 	case errors.Is(err, ErrNotFound):
 		return notFound("thing")
+	case errors.Is(err, ErrCursor):
+		return badCursor()
 	case errors.Is(err, ErrResolved):
 		return faultf(codeResolved, "The thread is resolved. Only the person can open it again.")
 	case errors.Is(err, ErrIdempotency):

@@ -37,6 +37,7 @@ func TestFaults(t *testing.T) {
 		{"limit 1.5", "conversation_list", args{"limit": 1.5}, "INVALID_ARGUMENTS: The argument limit takes a whole number."},
 		{"limit of threads", "comment_list", args{"limit": 101}, "INVALID_ARGUMENTS: The argument limit takes a number from 1 to 100."},
 		{"cursor", "conversation_list", args{"cursor": "x"}, "INVALID_ARGUMENTS: The argument cursor takes what next was in the page before."},
+		{"cursor of threads", "comment_list", args{"cursor": "x"}, "INVALID_ARGUMENTS: The argument cursor takes what next was in the page before."},
 		{"view", "conversation_get", args{"conversationId": "17", "view": "model"}, "INVALID_ARGUMENTS: The argument view takes user or raw."},
 		{"after", "conversation_get", args{"conversationId": "17", "after": -1}, "INVALID_ARGUMENTS: The argument after takes what next was in the page before."},
 		{"state", "comment_list", args{"state": "draft"}, "INVALID_ARGUMENTS: The argument state takes open or resolved."},

@@ -130,15 +130,19 @@ func (m *memory) Projects(context.Context) ([]agents.Project, error) {
 	return slices.Clone(m.projects), err
 }
 
-func (m *memory) Queue(_ context.Context, agent, project string) (int, agents.Held, error) {
+func (m *memory) Queue(_ context.Context, agent string) (int, agents.Held, error) {
 	unlock, err := m.read("Queue")
 	defer unlock()
+	scanned := func(id string) bool {
+		i := slices.IndexFunc(m.projects, func(p agents.Project) bool { return p.ID == id })
+		return i >= 0 && i < 10
+	}
 	var held agents.Held
 	queued := 0
 	for _, d := range m.bundles {
 		switch {
 		case d.agent != agent:
-		case m.waits(d) && d.ProjectID == project:
+		case m.waits(d) && scanned(d.ProjectID):
 			queued++
 		case m.holds(d):
 			held = agents.Held{ID: d.ID, Open: d.open()}
@@ -186,7 +190,10 @@ func (m *memory) Threads(_ context.Context, agent string, of agents.ThreadFilter
 	if !known {
 		return nil, "", agents.ErrNotFound
 	}
-	from, _ := strconv.Atoi(cursor)
+	from, bad := strconv.Atoi(cursor)
+	if cursor != "" && bad != nil {
+		return nil, "", agents.ErrCursor
+	}
 	all = all[min(from, len(all)):]
 	if len(all) > limit {
 		return all[:limit], strconv.Itoa(from + limit), err

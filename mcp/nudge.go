@@ -7,11 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const (
-	noticeHead = "— serve-web —\n"
-	// scannedProjects is how many projects' queues one notice looks at (N-5).
-	scannedProjects = 10
-)
+const noticeHead = "— serve-web —\n"
 
 // standing is what a notice is made of: numbers alone (N-8).
 type standing struct {
@@ -83,8 +79,8 @@ func withNotice(r *mcp.CallToolResult, text string) *mcp.CallToolResult {
 	return &noted
 }
 
-// noticeFor returns the notice for the result of a call. It reads the store at most twelve times, and
-// the token's look-up was the thirteenth (N-5); it writes nothing (N-4).
+// noticeFor returns the notice for the result of a call. It looks at the store at most twice, after the
+// look-up of the token (N-5); it writes nothing (N-4).
 func (s *server) noticeFor(ctx context.Context, who Caller, c *call) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -94,19 +90,11 @@ func (s *server) noticeFor(ctx context.Context, who Caller, c *call) (text strin
 	if who.Agent == "" || !who.Mailbox {
 		return "", nil // N-9, N-11
 	}
-	projects, err := s.desk.Projects(ctx)
+	queued, held, err := s.desk.Queue(ctx, who.Agent)
 	if err != nil {
 		return "", err
 	}
-	var now standing
-	for _, p := range projects[:min(len(projects), scannedProjects)] {
-		queued, held, err := s.desk.Queue(ctx, who.Agent, p.ID)
-		if err != nil {
-			return "", err
-		}
-		now.queued += queued
-		now.open = held.Open
-	}
+	now := standing{queued: queued, open: held.Open}
 	if c.resolved != "" && now.queued == 0 && now.open == 0 {
 		open, err := s.desk.Open(ctx, who.Agent, c.resolved)
 		if err != nil {

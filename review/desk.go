@@ -14,7 +14,7 @@ type Config struct {
 	Store Store
 	// Now is the clock.
 	Now func() time.Time
-	// Undo is how long what was sent is kept back from its agent, at most [MaxUndo].
+	// Undo is how long what was sent is kept back from its agent; 0: not at all.
 	Undo time.Duration
 	// Notify is told of each change, after it was kept. It must return at once. It may be nil.
 	Notify func(Change)
@@ -36,7 +36,7 @@ func New(c Config) *Desk {
 	if c.Notify == nil {
 		c.Notify = func(Change) {}
 	}
-	return &Desk{store: c.Store, now: c.Now, undo: min(c.Undo, MaxUndo), notify: c.Notify}
+	return &Desk{store: c.Store, now: c.Now, undo: c.Undo, notify: c.Notify}
 }
 
 // Check returns an [*OffError] that says why comments are off, nil if they can be read. That nothing can

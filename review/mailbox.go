@@ -3,6 +3,7 @@ package review
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,12 +19,20 @@ type Mailbox struct {
 // Mailbox returns the mailbox of an agent, by its id. Without such an agent there is nothing in it.
 func (d *Desk) Mailbox(agent string) Mailbox { return Mailbox{d, agent} }
 
-// Queue returns how many bundles of a project wait, as of now: one whose lease is over waits. It also
-// returns what the agent holds, of whatever project; the zero value if nothing. It reads the store once
-// and writes nothing (N-4, N-5).
-func (m Mailbox) Queue(ctx context.Context, project string) (queued int, held Held, err error) {
+// Queue returns how many bundles of the first [ScannedProjects] wait, as of now: one whose lease is over
+// waits. It also returns what the agent holds, of whatever project; the zero value if nothing. It looks at
+// the store once, by two reads, and writes nothing (N-4, N-5).
+func (m Mailbox) Queue(ctx context.Context) (queued int, held Held, err error) {
 	err = m.desk.view(ctx, func(w *work) error {
-		s, err := w.Standing(m.agent, project, w.now)
+		projects, err := w.Projects()
+		if err != nil {
+			return err
+		}
+		ids := make([]string, min(len(projects), ScannedProjects))
+		for i := range ids {
+			ids[i] = projects[i].ID
+		}
+		s, err := w.Standing(m.agent, ids, w.now)
 		if err != nil {
 			return err
 		}
@@ -31,7 +40,7 @@ func (m Mailbox) Queue(ctx context.Context, project string) (queued int, held He
 		switch active := s.Active.At(w.now); {
 		case active.State != Queued:
 			held = Held{active.ID, active.Open}
-		case active.Project == project:
+		case slices.Contains(ids, active.Project):
 			queued++
 		}
 		return nil
@@ -110,7 +119,7 @@ func (m Mailbox) Threads(ctx context.Context, of ThreadFilter, cursor string, li
 		}
 		if len(all) > limit {
 			all = all[:limit]
-			next = fmt.Sprintf("%d.%d", all[limit-1].Seq, all[limit-1].Index)
+			next = Past{all[limit-1].Seq, all[limit-1].Index}.cursor()
 		}
 		return w.withReplies(all)
 	})
@@ -121,11 +130,14 @@ func parsePast(cursor string) (Past, error) {
 	seq, index, ok := strings.Cut(cursor, ".")
 	s, err := strconv.ParseInt(seq, 10, 64)
 	i, err2 := strconv.Atoi(index)
-	if !ok || err != nil || err2 != nil || s < 0 || i < 0 {
+	p := Past{s, i}
+	if !ok || err != nil || err2 != nil || s < 0 || i < 0 || p.cursor() != cursor {
 		return Past{}, ErrCursor
 	}
-	return Past{s, i}, nil
+	return p, nil
 }
+
+func (p Past) cursor() string { return fmt.Sprintf("%d.%d", p.Seq, p.Index) }
 
 // Thread returns a thread that the agent may see, with its replies.
 func (m Mailbox) Thread(ctx context.Context, id string) (t Thread, err error) {

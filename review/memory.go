@@ -272,12 +272,12 @@ func (m *memory) PutDispatch(b Dispatch) error {
 	return put(&m.dispatches, b, func(o Dispatch) bool { return o.ID == b.ID })
 }
 
-func (m *memory) Standing(agent, project string, now time.Time) (s Standing, err error) {
+func (m *memory) Standing(agent string, projects []string, now time.Time) (s Standing, err error) {
 	for _, b := range m.dispatches {
 		switch {
 		case b.Agent != agent:
 		case b.State == Queued:
-			if b.Project == project && b.At(now).Due.IsZero() {
+			if slices.Contains(projects, b.Project) && b.At(now).Due.IsZero() {
 				s.Queued++
 			}
 		case b.State == Claimed || b.State == Delivered:

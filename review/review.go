@@ -35,8 +35,8 @@ const (
 	MaxName    = 100
 	// MaxBundle is how many threads a bundle has at the most.
 	MaxBundle = 100
-	// MaxUndo is how long a bundle can be kept back at the most.
-	MaxUndo = time.Minute
+	// ScannedProjects is how many projects' queues one notice counts, the first ones (N-5).
+	ScannedProjects = 10
 	// LeaseTime is how long a claimed bundle stays with its agent without a sign of life.
 	LeaseTime = 5 * time.Minute
 	// MaxMessages is how many messages an agent may send within MessageWindow.
@@ -189,8 +189,8 @@ type Dispatch struct {
 	State   State  `json:"state"`
 	// Seq is its place in the order of sending.
 	Seq int64 `json:"seq"`
-	// Due is when a bundle that was just sent is let go to its agent; zero once it is, so that it is not
-	// kept back any more.
+	// Due is when a bundle that was just sent is let go to its agent; zero once it is, and where nothing is
+	// kept back.
 	Due time.Time `json:"due,omitzero"`
 	// Lease is when a claimed bundle counts as queued again; zero in other states.
 	Lease time.Time `json:"lease,omitzero"`

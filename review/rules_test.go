@@ -396,7 +396,7 @@ func TestThreadsPages(t *testing.T) {
 				w.Errorf("Threads(%s) = %d, %v, want %d", name, len(got), err, n.want)
 			}
 		}
-		for _, cursor := range []string{"x", "1", "1.", ".1", "-1.0", "1.-1", "1.0.0", "99999999999999999999.0"} {
+		for _, cursor := range []string{"x", "1", "1.", ".1", "-1.0", "1.-1", "1.0.0", "+1.0", "01.0", "1.00", " 1.0", "99999999999999999999.0"} {
 			_, _, err := w.a.Threads(ctx, review.ThreadFilter{}, cursor, 1)
 			w.wantErr("cursor "+cursor, err, review.ErrCursor)
 		}
@@ -634,8 +634,7 @@ func TestEmptyExportHasLists(t *testing.T) {
 // order, and no clock that jumps keeps it back for long.
 func TestUndo(t *testing.T) {
 	everywhere(t, func(w *world) {
-		w.Desk = review.New(review.Config{Store: w.store, Now: w.clock.Now, Undo: 8 * time.Second})
-		w.a = w.Mailbox(w.agents[0].ID)
+		w.keepBack(8 * time.Second)
 		hidden := func(what string) {
 			w.Helper()
 			w.wantQueue(0, 0)
@@ -679,5 +678,49 @@ func TestUndo(t *testing.T) {
 		if got := w.claim(); got.ID != third.ID || !got.Due.IsZero() {
 			w.Errorf("with a clock that was set back, Claim() = %+v, want the third", got)
 		}
+	})
+}
+
+// TestUndoClockJumps: from a jump of the clock on nothing is kept back longer than what was just sent is.
+func TestUndoClockJumps(t *testing.T) {
+	const undo, step = 8 * time.Second, 500 * time.Millisecond
+	for _, jump := range []time.Duration{-step, -5 * time.Second, -9 * time.Second, -40 * time.Second, step, time.Hour} {
+		everywhere(t, func(w *world) {
+			w.keepBack(undo)
+			sent := w.send(1)
+			w.clock.add(2 * step)
+			w.clock.add(jump)
+			kept := time.Duration(0)
+			for range 2 * time.Minute / step {
+				n, _, err := w.a.Queue(ctx)
+				w.must(err)
+				d, err := w.Dispatch(ctx, sent.ID)
+				w.must(err)
+				_, waiting, err := w.a.Inbox(ctx)
+				w.must(err)
+				if back := !d.Due.IsZero(); back == (n == 1) || back == (len(waiting) == 1) {
+					w.Fatalf("%v: due at %v, %d counted, %d in the inbox, want the same of all", jump, d.Due, n, len(waiting))
+				} else if back {
+					kept += step
+				}
+				w.clock.add(step)
+			}
+			if kept > undo {
+				w.Errorf("%v: kept back for %v, want at most %v", jump, kept, undo)
+			}
+			if got := w.claim(); got.ID != sent.ID {
+				w.Errorf("%v: Claim() = %s, want what was sent", jump, got.ID)
+			}
+		})
+	}
+}
+
+// TestNoUndo: without it what is sent waits at once.
+func TestNoUndo(t *testing.T) {
+	everywhere(t, func(w *world) {
+		if d := w.send(1); !d.Due.IsZero() {
+			w.Errorf("due at %v, want nothing kept back", d.Due)
+		}
+		w.wantQueue(1, 0)
 	})
 }

@@ -37,10 +37,10 @@ func (s State) LeadsTo(next State) bool {
 }
 
 // At returns the bundle as it is at a time: one whose lease is over is queued, one that is not kept back any
-// more has no Due. Neither can lie far ahead unless the clock was set back; then it is over, too, so that
+// more has no Due. A lease far ahead, and a bundle that is yet to be sent, are of a clock that was set back:
 // nothing waits for the old time.
 func (d Dispatch) At(now time.Time) Dispatch {
-	if left := d.Due.Sub(now); left <= 0 || left > MaxUndo {
+	if !now.Before(d.Due) || now.Before(d.Sent) {
 		d.Due = time.Time{}
 	}
 	if left := d.Lease.Sub(now); d.State == Claimed && (left <= 0 || left > 2*LeaseTime) {

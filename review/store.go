@@ -52,8 +52,8 @@ type Tx interface {
 	// AddDispatch keeps a new bundle, behind all others, with the threads it is made of.
 	AddDispatch(d Dispatch, threads []string) error
 	PutDispatch(Dispatch) error
-	// Standing counts what waits at a time; see [Dispatch.At].
-	Standing(agent, project string, now time.Time) (Standing, error)
+	// Standing counts what waits in some projects at a time; see [Dispatch.At].
+	Standing(agent string, projects []string, now time.Time) (Standing, error)
 
 	AddMessage(Message) error
 	// Messages returns messages, the oldest first, with the names of the agents.
@@ -106,7 +106,7 @@ type DispatchQuery struct {
 
 // Standing is what one notice is made of.
 type Standing struct {
-	// Queued counts the bundles in the state queued that are not kept back, of an agent in a project.
+	// Queued counts the bundles in the state queued that are not kept back, of an agent in the projects.
 	Queued int
 	// Active is the agent's bundle in the state claimed or delivered, of whatever project; the zero
 	// value if it has none. Its lease can be over. It need have no more than its ID, Project, State,

@@ -25,6 +25,7 @@ type walk struct {
 	members map[string][]string
 	deleted map[string]bool
 	before  map[string]review.Dispatch
+	undo    time.Duration
 	trace   []string
 	// reached counts the states that bundles came to.
 	reached map[review.State]int
@@ -93,7 +94,7 @@ func (w *walk) step() {
 	case 15:
 		if w.random.IntN(2) == 0 {
 			what = "time"
-			w.clock.add(time.Duration(w.random.IntN(4)) * time.Minute)
+			w.clock.add(time.Duration(w.random.IntN(5)-1) * time.Minute) // clocks are set back, too
 			break
 		}
 		what = "delete"
@@ -182,6 +183,23 @@ func (w *walk) hold() {
 			w.Errorf("a bundle that is %s has the lease %v and the end %v", d.State, d.Lease, d.Ended)
 		}
 	}
+	for i, m := range []review.Mailbox{w.a, w.b} {
+		n, _, err := m.Queue(ctx)
+		w.must(err)
+		_, queued, err := m.Inbox(ctx)
+		w.must(err)
+		waiting := 0
+		for _, d := range all {
+			if d.Agent == w.agents[i].ID && d.State == review.Queued && d.Due.IsZero() {
+				waiting++
+			} else if d.State == review.Queued && d.Due.After(d.Sent.Add(w.undo)) {
+				w.Errorf("a bundle is kept back until %v, and was sent at %v", d.Due, d.Sent)
+			}
+		}
+		if n != waiting || len(queued) != waiting {
+			w.Errorf("an agent is told of %d bundles, its inbox has %d, and %d wait", n, len(queued), waiting)
+		}
+	}
 	for _, id := range w.threads {
 		t, err := w.Thread(ctx, id)
 		switch {
@@ -204,15 +222,18 @@ func reachable(from, to review.State) bool {
 	return from == to || slices.Contains(ways[from], to)
 }
 
+// newWalk begins a walk; in every second one what is sent is kept back for a while.
 func newWalk(w *world, seed uint64) *walk {
+	undo := time.Duration(seed%2) * 30 * time.Second
+	w.keepBack(undo)
 	return &walk{
-		world: w, random: rand.New(rand.NewPCG(seed, 1)),
+		world: w, undo: undo, random: rand.New(rand.NewPCG(seed, 1)),
 		members: map[string][]string{}, deleted: map[string]bool{}, before: map[string]review.Dispatch{}, reached: map[review.State]int{},
 	}
 }
 
 func TestWalks(t *testing.T) {
-	const walks, steps = 6, 150
+	const walks, steps = 6, 200
 	reached := map[review.State]int{}
 	for seed := range uint64(walks) {
 		traces := map[string][]string{}

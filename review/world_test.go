@@ -69,11 +69,7 @@ func onDisk(t testing.TB, dir string) *sqlite.Store {
 func newWorld(t *testing.T, s review.Store) *world {
 	t.Helper()
 	w := &world{T: t, store: s, clock: &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}
-	w.Desk = review.New(review.Config{Store: s, Now: w.clock.Now, Notify: func(c review.Change) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.changes = append(w.changes, c)
-	}})
+	w.keepBack(0)
 	w.project = w.newProject("/src/one")
 	for i, name := range []string{"a", "b"} {
 		a, token, err := w.AddAgent(ctx, review.NewAgent{Name: name})
@@ -82,6 +78,16 @@ func newWorld(t *testing.T, s review.Store) *world {
 	}
 	w.a, w.b = w.Mailbox(w.agents[0].ID), w.Mailbox(w.agents[1].ID)
 	return w
+}
+
+// keepBack makes the desk one that keeps back for a while what is sent.
+func (w *world) keepBack(undo time.Duration) {
+	w.Desk = review.New(review.Config{Store: w.store, Now: w.clock.Now, Undo: undo, Notify: func(c review.Change) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.changes = append(w.changes, c)
+	}})
+	w.a, w.b = w.Mailbox(w.agents[0].ID), w.Mailbox(w.agents[1].ID)
 }
 
 func (w *world) must(err error) {
@@ -137,10 +143,10 @@ func (w *world) claim() review.Dispatch {
 	return *d
 }
 
-// wantQueue looks at what the first agent's notice is made of, in the first project.
+// wantQueue looks at what the first agent's notice is made of.
 func (w *world) wantQueue(queued, open int) {
 	w.Helper()
-	n, held, err := w.a.Queue(ctx, w.project.ID)
+	n, held, err := w.a.Queue(ctx)
 	w.must(err)
 	if n != queued || held.Open != open {
 		w.Errorf("Queue() = %d queued, %d open, want %d, %d", n, held.Open, queued, open)

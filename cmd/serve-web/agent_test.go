@@ -167,6 +167,7 @@ func TestToolsOverTheDesk(t *testing.T) {
 		{"dispatch_inbox", `{"operation":"claim"}`, "Bundle " + b.ID + " is yours (claimed): 2 threads."},
 		{"project_list", `{}`, "2 threads from your claimed bundle remain open"},
 		{"comment_list", `{"state":"open"}`, "Thread " + second + " (open)"},
+		{"comment_list", `{"cursor":"x"}`, "INVALID_ARGUMENTS: The argument cursor takes what next was in the page before."},
 		{"comment_reply", `{"threadId":"` + first + `","body":"Done."}`, "stands in the thread"},
 		{"comment_get", `{"threadId":"` + first + `"}`, "Reply by a, "},
 		{"comment_resolve", `{"threadId":"` + first + `"}`, "1 thread from your claimed bundle remains open"},

@@ -152,23 +152,23 @@ func (r readings) Events(ctx context.Context, id string, from, n int) ([]convers
 	}
 }
 
-// isBelow reports whether a path, which may not be there yet, is a directory or in it, wherever links lead.
+// isBelow reports whether a path, which may not be there yet, is a directory or in it. What counts is which
+// directories these are, and not how they are called: links lead into one, and on some disks capitals are the
+// same as small letters.
 func isBelow(path, dir string) bool {
-	dir, err := filepath.EvalSymlinks(dir)
+	root, err := os.Stat(dir)
 	if err != nil {
 		return false
 	}
-	rest := ""
-	for {
-		real, err := filepath.EvalSymlinks(path)
-		if err == nil {
-			rel, err := filepath.Rel(dir, filepath.Join(real, rest))
-			return err == nil && filepath.IsLocal(rel)
+	for at, up := path, filepath.Dir(path); ; at, up = up, filepath.Dir(up) {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			at, up = real, filepath.Dir(real)
 		}
-		up := filepath.Dir(path)
-		if up == path {
+		if info, err := os.Stat(at); err == nil && os.SameFile(info, root) {
+			return true
+		}
+		if at == up {
 			return false
 		}
-		path, rest = up, filepath.Join(filepath.Base(path), rest)
 	}
 }

@@ -25,8 +25,10 @@ func fault(err error) error {
 	switch {
 	case errors.Is(err, review.ErrToken), errors.Is(err, review.ErrRevoked):
 		return mcp.ErrToken
-	case errors.Is(err, review.ErrNotFound), errors.Is(err, review.ErrCursor):
+	case errors.Is(err, review.ErrNotFound):
 		return mcp.ErrNotFound
+	case errors.Is(err, review.ErrCursor):
+		return mcp.ErrCursor
 	case errors.Is(err, review.ErrResolved):
 		return mcp.ErrResolved
 	case errors.Is(err, review.ErrIdempotency):
@@ -56,8 +58,8 @@ func (a agentDesk) Projects(ctx context.Context) ([]mcp.Project, error) {
 	return out, fault(err)
 }
 
-func (a agentDesk) Queue(ctx context.Context, agent, project string) (int, mcp.Held, error) {
-	queued, held, err := a.desk.Mailbox(agent).Queue(ctx, project)
+func (a agentDesk) Queue(ctx context.Context, agent string) (int, mcp.Held, error) {
+	queued, held, err := a.desk.Mailbox(agent).Queue(ctx)
 	return queued, mcp.Held(held), fault(err)
 }
 

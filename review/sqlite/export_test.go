@@ -10,3 +10,6 @@ func (s *Store) Impatient(d time.Duration) *Store {
 
 // Reason is what a code of SQLite means.
 func Reason(code int) (text string, readOnly bool) { return reason(code) }
+
+// StandingOf is the statement that a notice counts with.
+const StandingOf = standingOf

@@ -329,13 +329,22 @@ func (q *queries) PutDispatch(d review.Dispatch) error {
 		d.State, stamp(d.Due), stamp(d.Lease), d.Claims, stamp(d.Claimed), stamp(d.Delivered), stamp(d.Ended), d.Reason, d.ID)
 }
 
-// standingOf always finds one row: the bundle is at most one. What is kept back is due within a minute.
-const standingOf = `SELECT n.queued, d.id, d.project, d.state, d.lease, (SELECT count(*) FROM threads t WHERE t.dispatch = d.id AND t.resolved = 0)
-	FROM (SELECT count(*) AS queued FROM dispatches WHERE agent = ?1 AND project = ?2 AND state = 'queued' AND (due IS NULL OR due <= ?3 OR due > ?3 + ?4)) n
-	LEFT JOIN dispatches d ON d.agent = ?1 AND d.state IN ('claimed', 'delivered')`
+// standingOf always finds one row: the bundle is at most one. Of what is queued it takes off what is kept
+// back, as [review.Dispatch.At] has it: so a long queue is counted by the keys of its index, and nothing else
+// of it is looked at.
+const standingOf = `WITH scanned AS (SELECT value AS project FROM json_each(?2))
+	SELECT
+		(SELECT count(*) FROM dispatches WHERE agent = ?1 AND project IN (SELECT project FROM scanned) AND state = 'queued')
+		- (SELECT count(*) FROM dispatches WHERE agent = ?1 AND project IN (SELECT project FROM scanned) AND state = 'queued' AND due > ?3 AND sent <= ?3),
+		d.id, d.project, d.state, d.lease, (SELECT count(*) FROM threads t WHERE t.dispatch = d.id AND t.resolved = 0)
+	FROM (SELECT 1) LEFT JOIN dispatches d ON d.agent = ?1 AND d.state IN ('claimed', 'delivered')`
 
-func (q *queries) Standing(agent, project string, now time.Time) (s review.Standing, err error) {
-	args := []any{agent, project, now.UnixMilli(), review.MaxUndo.Milliseconds()}
+func (q *queries) Standing(agent string, projects []string, now time.Time) (s review.Standing, err error) {
+	ids, err := json.Marshal(projects)
+	if err != nil {
+		return s, err
+	}
+	args := []any{agent, string(ids), now.UnixMilli()}
 	var row *sql.Row
 	if q.standing != nil {
 		row = q.tx.StmtContext(q.ctx, q.standing).QueryRowContext(q.ctx, args...)

@@ -42,7 +42,7 @@ CREATE TABLE dispatches (
 	due INTEGER, lease INTEGER, claims INTEGER NOT NULL, sent INTEGER NOT NULL,
 	claimed INTEGER, delivered INTEGER, ended INTEGER, reason TEXT NOT NULL, size INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX queues ON dispatches (agent, project, due) WHERE state = 'queued';
+CREATE INDEX queues ON dispatches (agent, project, due, sent) WHERE state = 'queued';
 CREATE UNIQUE INDEX one_active ON dispatches (agent) WHERE state IN ('claimed', 'delivered');
 
 CREATE TABLE threads (

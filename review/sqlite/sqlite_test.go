@@ -503,3 +503,31 @@ func TestAnotherFile(t *testing.T) {
 		t.Errorf("Changed() again = %t, %v, want false", changed, err)
 	}
 }
+
+// TestNoticeReadsAnIndex: however many bundles wait, a notice counts them without looking at one, and what ended
+// costs it nothing.
+func TestNoticeReadsAnIndex(t *testing.T) {
+	dir := t.TempDir()
+	filled(t, dir)
+	rows, err := raw(t, dir).Query("EXPLAIN QUERY PLAN "+sqlite.StandingOf, "a", "[]", 0)
+	must(t, err)
+	defer rows.Close()
+	plan := ""
+	for rows.Next() {
+		var id, parent, unused int
+		var step string
+		must(t, rows.Scan(&id, &parent, &unused, &step))
+		plan += step + "\n"
+	}
+	must(t, rows.Err())
+	for want, n := range map[string]int{
+		"SEARCH dispatches USING COVERING INDEX queues (agent=? AND project=?)\n":           1,
+		"SEARCH dispatches USING COVERING INDEX queues (agent=? AND project=? AND due>?)\n": 1,
+		"SEARCH d USING INDEX one_active (agent=?)":                                         1,
+		"SCAN dispatches": 0,
+	} {
+		if got := strings.Count(plan, want); got != n {
+			t.Errorf("%q is there %d times, want %d, in\n%s", want, got, n, plan)
+		}
+	}
+}
