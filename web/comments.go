@@ -339,7 +339,7 @@ func (s *Server) threadNote(ctx context.Context, t review.Thread, titles map[str
 
 // titles are those of all conversations, by their ids. Without the list they are not known.
 func (s *Server) titles(ctx context.Context) map[string]string {
-	sums, err := s.library.List(ctx)
+	sums, err := s.summaries(ctx)
 	if err != nil {
 		return nil
 	}

@@ -48,7 +48,7 @@ func (s *Server) list(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	sums, err := s.library.List(c.Request().Context())
+	sums, err := s.summaries(c.Request().Context())
 	if err != nil {
 		return fmt.Errorf("listing conversations: %w", err)
 	}
@@ -112,7 +112,7 @@ func (s *Server) frame(title string, sums []conversation.Summary, q listQuery, c
 // sideFrame is what stands around a page that is not the list's own. Such a page stands without the list,
 // too, which then says so.
 func (s *Server) sideFrame(c echo.Context, title, current string) templates.Frame {
-	sums, err := s.library.List(c.Request().Context())
+	sums, err := s.summaries(c.Request().Context())
 	f := s.frame(title, sums, listQuery{}, current)
 	f.Desk = s.deskLink(c.Request().Context())
 	if err != nil {
