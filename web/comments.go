@@ -190,7 +190,9 @@ type remark struct {
 	nth   int
 	body  string
 	key   string
-	log   *conversation.Log
+	// title is that of the conversation, hash the identity of the event.
+	title string
+	hash  uint32
 }
 
 // remarkOf reads which entry a comment is about.
@@ -220,13 +222,19 @@ func (s *Server) remarkOf(c echo.Context, values func(string) string) (r remark,
 			return r, badRequest("The parameter nth is a number.")
 		}
 	}
-	if r.log, err = s.library.Read(c.Request().Context(), id); err != nil {
-		return r, err
-	}
-	if r.event >= r.log.Len() {
-		return r, errNoEntry
-	}
-	return r, nil
+	err = s.transcripts.withLog(c.Request().Context(), id, func(log *conversation.Log) error {
+		if r.event >= log.Len() {
+			return errNoEntry
+		}
+		events, err := log.Range(r.event, r.event+1)
+		if err != nil {
+			return err
+		}
+		r.title, _ = titleOf(&log.Summary)
+		r.hash = identity(events[0])
+		return nil
+	})
+	return r, err
 }
 
 func (r remark) back() templates.Link {
@@ -254,9 +262,8 @@ func (s *Server) commentPage(c echo.Context, status int, r remark, problem strin
 	if err := s.notebook.desk.Check(c.Request().Context()); problem == "" && err != nil {
 		f.Problem, _ = offReason(err)
 	}
-	title, _ := titleOf(&r.log.Summary)
 	back := r.back()
-	back.Text = title
+	back.Text = r.title
 	return s.render(c, status, templates.CommentPage{DeskFrame: f, Back: back, Forms: []templates.Form{{
 		Action: "/conversations/" + r.conversation + "/comment",
 		Hidden: [][2]string{{"view", string(r.view)}, {"at", r.entry}, {"quote", r.quote}, {"nth", strconv.Itoa(r.nth)}, {"key", r.key}},
@@ -276,16 +283,12 @@ func (s *Server) comment(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	events, err := r.log.Range(r.event, r.event+1)
-	if err != nil {
-		return err
-	}
 	project, err := s.notebook.made(c.Request().Context())
 	if err == nil {
 		var t review.Thread
 		t, err = s.notebook.desk.Comment(c.Request().Context(), review.NewThread{
 			Project: project, Body: r.body, Key: r.key,
-			Place: review.Place{Conversation: r.conversation, Event: r.event, Hash: identity(events[0]), Quote: r.quote, Nth: r.nth},
+			Place: review.Place{Conversation: r.conversation, Event: r.event, Hash: r.hash, Quote: r.quote, Nth: r.nth},
 		})
 		if err == nil {
 			back := r.back().URL
@@ -309,11 +312,11 @@ func (s *Server) notes(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	log, err := s.library.Read(c.Request().Context(), id)
-	if err != nil {
+	var b beside
+	err = s.transcripts.withLog(c.Request().Context(), id, func(log *conversation.Log) (err error) {
+		b, err = s.besideOf(c.Request().Context(), log, v, s.now())
 		return err
-	}
-	b, err := s.besideOf(c.Request().Context(), log, v, s.now())
+	})
 	if err != nil {
 		return err
 	}
