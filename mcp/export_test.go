@@ -7,13 +7,15 @@ import (
 	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"serve-web/review"
 )
 
 // Fuzzed is tools without a protocol around them.
 type Fuzzed struct{ s *server }
 
 // NewFuzzed returns the tools over a desk and a library.
-func NewFuzzed(d Desk, l Library) Fuzzed {
+func NewFuzzed(d *review.Desk, l Library) Fuzzed {
 	return Fuzzed{&server{desk: d, library: l, project: "one", logger: slog.New(slog.DiscardHandler)}}
 }
 
@@ -21,7 +23,7 @@ func NewFuzzed(d Desk, l Library) Fuzzed {
 func (f Fuzzed) CallAll(arguments []byte) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for _, t := range tools() {
-			_, err := t.do(f.s, context.Background(), &call{who: Caller{Agent: "a"}}, arguments)
+			_, err := t.do(f.s, context.Background(), &call{who: review.Caller{Agent: "a"}}, arguments)
 			if err != nil {
 				err = f.s.faultOf(context.Background(), t, err)
 			}

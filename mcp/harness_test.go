@@ -25,17 +25,16 @@ var versions = []string{"2025-11-25", "2026-07-28"}
 
 // world is a handler that is served, over a desk and conversations in memory.
 type world struct {
-	*memory
+	*desk
 	library *library
 	server  *httptest.Server
 	log     *safeBuffer
 }
 
 func newWorld(t testing.TB) *world {
-	w := &world{memory: newMemory(), library: newLibrary(), log: &safeBuffer{}}
-	w.projects = []agents.Project{{ID: "one", Name: "The first"}}
+	w := &world{desk: newDesk(t), library: newLibrary(), log: &safeBuffer{}}
 	w.server = httptest.NewServer(agents.New(agents.Config{
-		Desk: w.memory, Library: w.library, Project: "one", Version: "test",
+		Desk: w.Desk, Library: w.library, Project: "one", Version: "test",
 		Logger: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}))
 	t.Cleanup(w.server.Close)

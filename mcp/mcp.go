@@ -19,6 +19,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"serve-web/review"
 )
 
 // Path is where the handler belongs.
@@ -35,7 +37,7 @@ Use tell_user for what the person should see while you go on working: progress, 
 // Config is what a handler needs.
 type Config struct {
 	// Desk is where the threads, bundles and messages are.
-	Desk Desk
+	Desk *review.Desk
 	// Library is where conversations are read.
 	Library Library
 	// Project is the id of the project whose conversations Library has.
@@ -50,7 +52,7 @@ type Config struct {
 
 // server is a handler's tools.
 type server struct {
-	desk    Desk
+	desk    *review.Desk
 	library Library
 	project string
 	logger  *slog.Logger
@@ -101,7 +103,7 @@ func (s *server) handler(p *mcp.Server, hostChecked bool) http.Handler {
 // verify says who has a token.
 func (s *server) verify(ctx context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
 	who, err := s.desk.Authenticate(ctx, token)
-	if errors.Is(err, ErrToken) {
+	if errors.Is(err, review.ErrToken) {
 		return nil, auth.ErrInvalidToken
 	}
 	if err != nil {
@@ -114,18 +116,18 @@ func (s *server) verify(ctx context.Context, token string, _ *http.Request) (*au
 const callerName = "caller"
 
 // callerOf returns who makes a request, as the token said.
-func callerOf(req mcp.Request) (Caller, bool) {
+func callerOf(req mcp.Request) (review.Caller, bool) {
 	extra := req.GetExtra()
 	if extra == nil || extra.TokenInfo == nil {
-		return Caller{}, false
+		return review.Caller{}, false
 	}
-	who, ok := extra.TokenInfo.Extra[callerName].(Caller)
+	who, ok := extra.TokenInfo.Extra[callerName].(review.Caller)
 	return who, ok
 }
 
 // call is what one call of a tool leaves behind for its notice.
 type call struct {
-	who Caller
+	who review.Caller
 	// resolved is the bundle of the thread that the call closed; empty if it closed none.
 	resolved string
 }
@@ -164,7 +166,7 @@ func (s *server) run(t tool) mcp.ToolHandler {
 			return failed(s.faultOf(ctx, t, err)), nil
 		}
 		r := &mcp.CallToolResult{Content: a.content}
-		if c.who.Structured {
+		if c.who.Results == review.Both {
 			r.StructuredContent = a.value
 		}
 		return r, nil

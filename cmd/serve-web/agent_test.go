@@ -140,7 +140,7 @@ func TestToolsOverTheDesk(t *testing.T) {
 	must(t, err)
 
 	site := httptest.NewServer(mcp.New(mcp.Config{
-		Desk: agentDesk{d, p.ID}, Library: oneConversation{}, Project: p.ID, Version: "test", Logger: slog.New(slog.DiscardHandler),
+		Desk: d, Library: oneConversation{}, Project: p.ID, Version: "test", Logger: slog.New(slog.DiscardHandler),
 	}))
 	t.Cleanup(site.Close)
 	call := func(token, name, args string) string {

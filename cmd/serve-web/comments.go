@@ -95,7 +95,7 @@ func (c *comments) door(shown library, root, workspace string) http.Handler {
 				return
 			}
 			inside = mcp.New(mcp.Config{
-				Desk: agentDesk{desk: c.desk, project: project.ID}, Library: readings{shown}, Project: project.ID,
+				Desk: c.desk, Library: readings{shown}, Project: project.ID,
 				Version: programVersion(), HostChecked: true, Logger: c.logger,
 			})
 		}
