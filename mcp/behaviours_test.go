@@ -192,7 +192,7 @@ func (w *world) post(t testing.TB, version, token, method, name, params string, 
 	if version >= "2026" {
 		meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + version + `","io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}},`
 	}
-	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + strings.TrimSuffix(meta+params, ",") + `}}`
+	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + strings.Trim(meta+params, ",") + `}}`
 	req, err := http.NewRequest(http.MethodPost, w.server.URL+agents.Path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -609,7 +609,7 @@ func TestBehaviour30Tools(t *testing.T) {
 		if diff := cmp.Diff(want, names); diff != "" {
 			t.Errorf("tools: %s", diff)
 		}
-		if got := a.InitializeResult().Instructions; len(got) >= 2048 || !strings.Contains(got, strings.TrimSpace(noticeHead)) {
+		if got := a.instructions(); len(got) >= 2048 || !strings.Contains(got, strings.TrimSpace(noticeHead)) {
 			t.Errorf("instructions = %d bytes, want less than 2048 and the notice announced", len(got))
 		}
 	})

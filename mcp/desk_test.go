@@ -162,8 +162,13 @@ func (d *desk) put(f func(review.Tx) error) {
 
 func (d *desk) must(err error) {
 	d.t.Helper()
+	must(d.t, err)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
-		d.t.Fatal(err)
+		t.Fatal(err)
 	}
 }
 
