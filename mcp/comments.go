@@ -28,6 +28,10 @@ func (s *server) projectList(ctx context.Context, _ *call, raw []byte) (*answer,
 	if err := decode(raw, &struct{}{}); err != nil {
 		return nil, err
 	}
+	shown, err := s.project(ctx)
+	if err != nil {
+		return nil, err
+	}
 	all, err := s.desk.Projects(ctx)
 	if err != nil {
 		return nil, err
@@ -37,7 +41,7 @@ func (s *server) projectList(ctx context.Context, _ *call, raw []byte) (*answer,
 	for i, p := range all {
 		items[i] = projectItem{p.ID, p.Name}
 		here := ""
-		if p.ID == s.project {
+		if p.ID == shown {
 			here = "  (its conversations are here)"
 		}
 		fmt.Fprintf(&b, "%s  %s%s\n", p.ID, oneLine(p.Name), here)

@@ -16,7 +16,7 @@ type Fuzzed struct{ s *server }
 
 // NewFuzzed returns the tools over a desk and a library.
 func NewFuzzed(d *review.Desk, l Library) Fuzzed {
-	return Fuzzed{&server{desk: d, library: l, project: "one", logger: slog.New(slog.DiscardHandler)}}
+	return Fuzzed{&server{desk: d, library: l, project: one, logger: slog.New(slog.DiscardHandler)}}
 }
 
 // CallAll calls each tool with the same arguments, as an agent, and yields its error as the agent is told.
@@ -41,3 +41,5 @@ func NewWith(c Config, more func(*mcp.Server)) http.Handler {
 	more(p)
 	return s.handler(p, c.HostChecked)
 }
+
+func one(context.Context) (string, error) { return "one", nil }

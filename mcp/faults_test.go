@@ -3,6 +3,8 @@ package mcp_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -185,4 +187,22 @@ func FuzzArguments(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestCommentsAreOff: where the store cannot be used an agent is told so, but not why.
+func TestCommentsAreOff(t *testing.T) {
+	for _, version := range versions {
+		w := newWorld(t)
+		w.server.Config.Handler = agents.New(agents.Config{
+			Desk:    review.New(review.Config{Store: review.Off(&review.OffError{Reason: "The disk is gone"}), Now: time.Now}),
+			Library: w.library, Project: one, Logger: slog.New(slog.NewTextHandler(w.log, nil)),
+		})
+		status, body := w.post(t, version, "some-token", "tools/list", "", "")
+		if status != http.StatusInternalServerError || string(body) != "comments are off: the pages of this server say why\n" {
+			t.Errorf("tools/list = %d %s, want 500 and that comments are off", status, body)
+		}
+		if log := w.log.String(); !strings.Contains(log, "The disk is gone") || strings.Contains(log, "some-token") {
+			t.Errorf("log = %s, want the cause in it, and no token", log)
+		}
+	}
 }

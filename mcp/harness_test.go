@@ -36,7 +36,7 @@ type world struct {
 func newWorld(t testing.TB) *world {
 	w := &world{desk: newDesk(t), library: newLibrary(), log: &safeBuffer{}}
 	w.server = httptest.NewServer(agents.New(agents.Config{
-		Desk: w.Desk, Library: w.library, Project: "one", Version: "test",
+		Desk: w.Desk, Library: w.library, Project: one, Version: "test",
 		Logger: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}))
 	t.Cleanup(w.server.Close)
@@ -209,6 +209,9 @@ func through(t *testing.T, test func(t *testing.T, w *world, open func(token str
 		})
 	}
 }
+
+// one is the project whose conversations the library has.
+func one(context.Context) (string, error) { return "one", nil }
 
 type object = map[string]any
 

@@ -40,8 +40,9 @@ type Config struct {
 	Desk *review.Desk
 	// Library is where conversations are read.
 	Library Library
-	// Project is the id of the project whose conversations Library has.
-	Project string
+	// Project returns the id of the project whose conversations Library has. It is asked for a call that
+	// needs it: nothing is made for who has no token.
+	Project func(context.Context) (string, error)
 	// Version is the program's, as clients show it.
 	Version string
 	// HostChecked says that whoever calls the handler has refused foreign host names. Otherwise it
@@ -54,7 +55,7 @@ type Config struct {
 type server struct {
 	desk    *review.Desk
 	library Library
-	project string
+	project func(context.Context) (string, error)
 	logger  *slog.Logger
 }
 
@@ -108,7 +109,7 @@ func (s *server) verify(ctx context.Context, token string, _ *http.Request) (*au
 	}
 	if err != nil {
 		s.logger.ErrorContext(ctx, "a token cannot be looked up", "error", err)
-		return nil, errors.New("the token cannot be looked up")
+		return nil, errors.New("comments are off: the pages of this server say why")
 	}
 	return &auth.TokenInfo{UserID: who.Principal, Extra: map[string]any{callerName: who}}, nil
 }

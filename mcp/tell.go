@@ -35,7 +35,11 @@ func (s *server) tellUser(ctx context.Context, c *call, raw []byte) (*answer, er
 			return nil, notFound("conversation")
 		}
 	}
-	if _, err := mailbox.Tell(ctx, s.project, in.ConversationID, *in.Message); err != nil {
+	shown, err := s.project(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := mailbox.Tell(ctx, shown, in.ConversationID, *in.Message); err != nil {
 		return nil, about("conversation", err)
 	}
 	const receipt = "Message shown to user."
