@@ -5,31 +5,43 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"serve-web/review"
 )
 
 const maxThreads = 100
 
-// agent returns the id of the agent that calls.
-func (c *call) agent() (string, error) {
+// mailbox returns that of the agent that calls.
+func (s *server) mailbox(c *call) (review.Mailbox, error) {
 	if c.who.Agent == "" {
-		return "", faultf(codeNoAgent, "The token is a person's: only an agent has an inbox.")
+		return review.Mailbox{}, faultf(codeNoAgent, "The token is a person's: only an agent has an inbox.")
 	}
-	return c.who.Agent, nil
+	return s.desk.Mailbox(c.who.Agent), nil
+}
+
+type projectItem struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
 func (s *server) projectList(ctx context.Context, _ *call, raw []byte) (*answer, error) {
 	if err := decode(raw, &struct{}{}); err != nil {
 		return nil, err
 	}
+	shown, err := s.project(ctx)
+	if err != nil {
+		return nil, err
+	}
 	all, err := s.desk.Projects(ctx)
 	if err != nil {
 		return nil, err
 	}
+	items := make([]projectItem, len(all))
 	var b strings.Builder
-	for _, p := range all {
+	for i, p := range all {
+		items[i] = projectItem{p.ID, p.Name}
 		here := ""
-		if p.ID == s.project {
+		if p.ID == shown {
 			here = "  (its conversations are here)"
 		}
 		fmt.Fprintf(&b, "%s  %s%s\n", p.ID, oneLine(p.Name), here)
@@ -37,10 +49,7 @@ func (s *server) projectList(ctx context.Context, _ *call, raw []byte) (*answer,
 	if len(all) == 0 {
 		b.WriteString("There are no projects.\n")
 	}
-	if all == nil {
-		all = []Project{}
-	}
-	return textAnswer(b.String(), map[string]any{"projects": all}), nil
+	return textAnswer(b.String(), map[string]any{"projects": items}), nil
 }
 
 func (s *server) commentList(ctx context.Context, c *call, raw []byte) (*answer, error) {
@@ -62,11 +71,12 @@ func (s *server) commentList(ctx context.Context, c *call, raw []byte) (*answer,
 	default:
 		return nil, faultf(codeArguments, "The argument state takes open or resolved.")
 	}
-	agent, err := c.agent()
+	mailbox, err := s.mailbox(c)
 	if err != nil {
 		return nil, err
 	}
-	threads, next, err := s.desk.Threads(ctx, agent, ThreadFilter{in.DispatchID, in.State}, in.Cursor, limit)
+	of := review.ThreadFilter{Dispatch: in.DispatchID, Open: in.State == "open", Resolved: in.State == "resolved"}
+	threads, next, err := mailbox.Threads(ctx, of, in.Cursor, limit)
 	if err != nil {
 		return nil, about("bundle", err)
 	}
@@ -85,46 +95,46 @@ func (s *server) commentList(ctx context.Context, c *call, raw []byte) (*answer,
 }
 
 func (s *server) commentGet(ctx context.Context, c *call, raw []byte) (*answer, error) {
-	agent, id, err := threadArgument(c, raw)
+	mailbox, id, err := s.threadArgument(c, raw)
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.desk.Thread(ctx, agent, id)
+	t, err := mailbox.Thread(ctx, id)
 	if err != nil {
 		return nil, about("thread", err)
 	}
-	item := boundThread(threadItem{Thread: t}, textBytes)
+	item := boundThread(itemOf(t), textBytes)
 	return textAnswer(item.text(), item), nil
 }
 
 func (s *server) commentResolve(ctx context.Context, c *call, raw []byte) (*answer, error) {
-	agent, id, err := threadArgument(c, raw)
+	mailbox, id, err := s.threadArgument(c, raw)
 	if err != nil {
 		return nil, err
 	}
-	t, was, err := s.desk.Resolve(ctx, agent, id)
+	t, was, err := mailbox.Resolve(ctx, id)
 	if err != nil {
 		return nil, about("thread", err)
 	}
 	if !was {
-		c.resolved = t.DispatchID
+		c.resolved = t.Dispatch
 	}
-	return textAnswer(fmt.Sprintf("Thread %s is resolved.", oneLine(t.ID)), boundThread(threadItem{Thread: t}, textBytes)), nil
+	return textAnswer(fmt.Sprintf("Thread %s is resolved.", oneLine(t.ID)), boundThread(itemOf(t), textBytes)), nil
 }
 
 // threadArgument reads the arguments of a tool that takes a thread alone.
-func threadArgument(c *call, raw []byte) (agent, thread string, err error) {
+func (s *server) threadArgument(c *call, raw []byte) (_ review.Mailbox, thread string, err error) {
 	var in struct {
 		ThreadID string `json:"threadId"`
 	}
 	if err := decode(raw, &in); err != nil {
-		return "", "", err
+		return review.Mailbox{}, "", err
 	}
 	if in.ThreadID == "" {
-		return "", "", missing("threadId")
+		return review.Mailbox{}, "", missing("threadId")
 	}
-	agent, err = c.agent()
-	return agent, in.ThreadID, err
+	mailbox, err := s.mailbox(c)
+	return mailbox, in.ThreadID, err
 }
 
 func (s *server) commentReply(ctx context.Context, c *call, raw []byte) (*answer, error) {
@@ -136,38 +146,62 @@ func (s *server) commentReply(ctx context.Context, c *call, raw []byte) (*answer
 	if err := decode(raw, &in); err != nil {
 		return nil, err
 	}
-	switch n := utf8.RuneCountInString(in.IdempotencyKey); {
+	switch {
 	case in.ThreadID == "":
 		return nil, missing("threadId")
 	case in.Body == nil:
 		return nil, missing("body")
-	case n != 0 && (n < minKey || n > maxKey):
-		return nil, faultf(codeArguments, "The argument idempotencyKey takes %d to %d characters.", minKey, maxKey)
 	}
-	if !fits(*in.Body, maxBody) {
-		return nil, faultf(codeComment, "A reply has 1 to %d characters.", maxBody)
-	}
-	agent, err := c.agent()
+	mailbox, err := s.mailbox(c)
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.desk.Reply(ctx, agent, in.ThreadID, *in.Body, in.IdempotencyKey)
+	r, err := mailbox.Reply(ctx, in.ThreadID, *in.Body, in.IdempotencyKey)
 	if err != nil {
 		return nil, about("thread", err)
 	}
-	return textAnswer(fmt.Sprintf("Reply %s stands in the thread, which is still open.", oneLine(r.ID)), r), nil
+	return textAnswer(fmt.Sprintf("Reply %s stands in the thread, which is still open.", oneLine(r.ID)), replyItemOf(r)), nil
 }
 
-// fits reports whether a text says something, in no more than some characters.
-func fits(s string, limit int) bool {
-	return strings.TrimSpace(s) != "" && utf8.RuneCountInString(s) <= limit
+// replyItem is a reply as a result has it.
+type replyItem struct {
+	ID string `json:"id"`
+	// Author is a name, as people and agents gave it.
+	Author string    `json:"author"`
+	Time   time.Time `json:"time"`
+	Body   string    `json:"body"`
 }
+
+func replyItemOf(r review.Reply) replyItem { return replyItem{r.ID, r.Name, r.Created, r.Body} }
 
 // threadItem is a thread as a result has it, bounded in its length.
 type threadItem struct {
-	Thread
+	ID         string `json:"id"`
+	DispatchID string `json:"dispatchId"`
+	// Conversation and Event say where the passage is. Vanished says that it is there no more.
+	Conversation string      `json:"conversationId"`
+	Event        int         `json:"event"`
+	Vanished     bool        `json:"vanished,omitempty"`
+	Quote        string      `json:"quote,omitempty"`
+	Body         string      `json:"body"`
+	State        string      `json:"state"`
+	Replies      []replyItem `json:"replies,omitempty"`
 	// LeftOut counts the replies that do not fit, the oldest.
 	LeftOut int `json:"repliesLeftOut,omitempty"`
+}
+
+func itemOf(t review.Thread) threadItem {
+	item := threadItem{
+		ID: t.ID, DispatchID: t.Dispatch, Conversation: t.Conversation, Event: t.Event, Vanished: t.Vanished,
+		Quote: t.Quote, Body: t.Body, State: "open",
+	}
+	if t.Resolved {
+		item.State = "resolved"
+	}
+	for _, r := range t.Replies {
+		item.Replies = append(item.Replies, replyItemOf(r))
+	}
+	return item
 }
 
 // threadItems is as many threads as fit into a result.
@@ -178,10 +212,10 @@ type threadItems struct {
 }
 
 // boundThreads returns the threads that fit into some bytes of text, the first one in any case.
-func boundThreads(threads []Thread, room int) threadItems {
+func boundThreads(threads []review.Thread, room int) threadItems {
 	out := threadItems{Threads: []threadItem{}}
 	for i, t := range threads {
-		item := threadItem{Thread: t}
+		item := itemOf(t)
 		n := len(item.text())
 		if i == 0 && n > room {
 			item = boundThread(item, room)
@@ -228,7 +262,7 @@ func (t threadItems) text() string {
 
 func (t threadItem) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Thread %s (%s), bundle %s: conversation %s, event %d", oneLine(t.ID), oneLine(t.State), oneLine(t.DispatchID), oneLine(t.Conversation), t.Event)
+	fmt.Fprintf(&b, "Thread %s (%s), bundle %s: conversation %s, event %d", oneLine(t.ID), t.State, oneLine(t.DispatchID), oneLine(t.Conversation), t.Event)
 	if t.Vanished {
 		b.WriteString(", which is not there any more")
 	}

@@ -29,7 +29,7 @@ func TestConformance(t *testing.T) {
 				w := newWorld(t)
 				token := w.agent("a")
 				w.send("a", "one", 1)
-				h := agents.NewWith(agents.Config{Desk: w.memory, Library: w.library, Project: "one", Version: "test", Logger: slog.New(slog.DiscardHandler)}, more)
+				h := agents.NewWith(agents.Config{Desk: w.Desk, Library: w.library, Project: one, Version: "test", Logger: slog.New(slog.DiscardHandler)}, more)
 				// The suite has no token to show.
 				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					r.Header.Set("Authorization", "Bearer "+token)

@@ -60,8 +60,14 @@ func (s *server) conversationList(ctx context.Context, _ *call, raw []byte) (*an
 	if err != nil {
 		return nil, err
 	}
-	if in.ProjectID != "" && in.ProjectID != s.project {
-		return nil, notFound("project here")
+	if in.ProjectID != "" {
+		shown, err := s.project(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if in.ProjectID != shown {
+			return nil, notFound("project here")
+		}
 	}
 	all, err := s.library.List(ctx)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"serve-web/conversation"
-	agents "serve-web/mcp"
+	"serve-web/review"
 )
 
 // value reads the structured form of a result.
@@ -26,8 +26,6 @@ func value[T any](t testing.TB, v any) (out T) {
 	}
 	return out
 }
-
-func structured(c *agents.Caller) { c.Structured = true }
 
 type eventPage struct {
 	Events []struct {
@@ -187,10 +185,11 @@ func TestConversationGetIsBounded(t *testing.T) {
 func TestClaimOfMuch(t *testing.T) {
 	through(t, func(t *testing.T, w *world, open func(string) client) {
 		a := open(w.agent("a", structured))
-		d := w.send("a", "one", 100)
-		for i := range d.Threads {
-			d.Threads[i].Body = strings.Repeat("x", 8192)
-		}
+		d := w.send("a", "one", 100, func(_ *review.Dispatch, threads []review.Thread) {
+			for i := range threads {
+				threads[i].Body = strings.Repeat("x", review.MaxBody)
+			}
+		})
 		r := a.ok("dispatch_inbox", inbox("claim"))
 		b, err := json.Marshal(r.StructuredContent)
 		if err != nil {
@@ -216,7 +215,7 @@ func TestInboxOfMany(t *testing.T) {
 	through(t, func(t *testing.T, w *world, open func(string) client) {
 		a := open(w.agent("a", structured))
 		for range 150 {
-			w.send("a", "one", 1).Note = strings.Repeat("note ", 400)
+			w.send("a", "one", 1, func(d *review.Dispatch, _ []review.Thread) { d.Note = strings.Repeat("note ", 400) })
 		}
 		r := a.ok("dispatch_inbox", inbox("list"))
 		list := value[struct {
@@ -235,18 +234,22 @@ func TestInboxOfMany(t *testing.T) {
 func TestLongThread(t *testing.T) {
 	through(t, func(t *testing.T, w *world, open func(string) client) {
 		a := open(w.agent("a", structured))
-		d := w.send("a", "one", 1)
+		w.send("a", "one", 1)
+		w.send("a", "one", 1, func(_ *review.Dispatch, threads []review.Thread) {
+			threads[0].Body = strings.Repeat("é", 20000) // longer than any that the desk takes
+		})
 		a.ok("dispatch_inbox", inbox("claim"))
 		for i := range 10 {
-			d.Threads[0].Replies = append(d.Threads[0].Replies, agents.Reply{ID: fmt.Sprint(i), Body: fmt.Sprint("reply ", i, strings.Repeat("x", 8000))})
+			a.ok("comment_reply", object{"threadId": "d1-t1", "body": fmt.Sprint("reply ", i, strings.Repeat("x", 8000))})
 		}
 		r := a.ok("comment_get", object{"threadId": "d1-t1"})
 		got := textOf(r)
 		if len(got) > 21<<10 || !strings.Contains(got, "(8 earlier replies left out)") || strings.Contains(got, "reply 7") || !strings.Contains(got, "reply 8") {
 			t.Errorf("a thread with 80 kB of replies = %d bytes, %.200q, want the last replies in about 20 KiB", len(got), got)
 		}
-		d.Threads[0].Body = strings.Repeat("é", 20000)
-		if got := textOf(a.ok("comment_get", object{"threadId": "d1-t1"})); len(got) > 21<<10 || !strings.Contains(got, "more bytes are left out") {
+		a.ok("comment_resolve", object{"threadId": "d1-t1"})
+		a.ok("dispatch_inbox", inbox("claim"))
+		if got := textOf(a.ok("comment_get", object{"threadId": "d2-t1"})); len(got) > 21<<10 || !strings.Contains(got, "more bytes are left out") {
 			t.Errorf("a thread with 40 kB of text = %d bytes, want about 20 KiB", len(got))
 		}
 	})
@@ -282,7 +285,7 @@ func TestReplyTwice(t *testing.T) {
 		if first, second := textOf(a.ok("comment_reply", args)), textOf(a.ok("comment_reply", args)); first != second {
 			t.Errorf("the second reply = %q, want %q", second, first)
 		}
-		if got := len(w.bundles[0].Threads[0].Replies); got != 1 {
+		if got := len(w.is("d1").Threads[0].Replies); got != 1 {
 			t.Errorf("replies = %d, want 1", got)
 		}
 	})

@@ -7,21 +7,23 @@ import (
 	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"serve-web/review"
 )
 
 // Fuzzed is tools without a protocol around them.
 type Fuzzed struct{ s *server }
 
 // NewFuzzed returns the tools over a desk and a library.
-func NewFuzzed(d Desk, l Library) Fuzzed {
-	return Fuzzed{&server{desk: d, library: l, project: "one", logger: slog.New(slog.DiscardHandler)}}
+func NewFuzzed(d *review.Desk, l Library) Fuzzed {
+	return Fuzzed{&server{desk: d, library: l, project: one, logger: slog.New(slog.DiscardHandler)}}
 }
 
 // CallAll calls each tool with the same arguments, as an agent, and yields its error as the agent is told.
 func (f Fuzzed) CallAll(arguments []byte) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for _, t := range tools() {
-			_, err := t.do(f.s, context.Background(), &call{who: Caller{Agent: "a"}}, arguments)
+			_, err := t.do(f.s, context.Background(), &call{who: review.Caller{Agent: "a"}}, arguments)
 			if err != nil {
 				err = f.s.faultOf(context.Background(), t, err)
 			}
@@ -39,3 +41,5 @@ func NewWith(c Config, more func(*mcp.Server)) http.Handler {
 	more(p)
 	return s.handler(p, c.HostChecked)
 }
+
+func one(context.Context) (string, error) { return "one", nil }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"serve-web/review"
 )
 
 // fault is an error that the agent is told, as "CODE: sentence". Nothing else of an error ever is.
@@ -40,9 +42,22 @@ func badCursor() *fault {
 	return faultf(codeArguments, "The argument cursor takes what next was in the page before.")
 }
 
+// pastLimit is what a text gets that is too long, or none.
+func pastLimit(e *review.LimitError) *fault {
+	switch e.Field {
+	case "body":
+		return faultf(codeComment, "A reply has %d to %d characters.", e.Min, e.Max)
+	case "message":
+		return faultf(codeMessage, "A message has %d to %d characters.", e.Min, e.Max)
+	case "key":
+		return faultf(codeArguments, "The argument idempotencyKey takes %d to %d characters.", e.Min, e.Max)
+	}
+	return faultf(codeArguments, "The argument %s takes %d to %d characters.", e.Field, e.Min, e.Max)
+}
+
 // about says what an error of the desk is about, if that is not there.
 func about(what string, err error) error {
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, review.ErrNotFound) {
 		return notFound(what)
 	}
 	return err
@@ -51,21 +66,26 @@ func about(what string, err error) error {
 // faultOf returns what the agent is told of an error. What is not the agent's doing is logged.
 func (s *server) faultOf(ctx context.Context, t tool, err error) *fault {
 	var known *fault
-	var state *StateError
-	var rate *RateError
+	var state *review.StateError
+	var rate *review.RateError
+	var limit *review.LimitError
 	switch {
 	case errors.As(err, &known):
 		return known
-	case errors.Is(err, ErrNotFound):
+	case errors.Is(err, review.ErrNotFound):
 		return notFound("thing")
-	case errors.Is(err, ErrCursor):
+	case errors.Is(err, review.ErrCursor):
 		return badCursor()
-	case errors.Is(err, ErrResolved):
+	case errors.Is(err, review.ErrResolved):
 		return faultf(codeResolved, "The thread is resolved. Only the person can open it again.")
-	case errors.Is(err, ErrIdempotency):
+	case errors.Is(err, review.ErrIdempotency):
 		return faultf(codeIdempotency, "The idempotencyKey was used for another reply.")
+	case errors.Is(err, review.ErrRevoked):
+		return faultf(codeNoAgent, "The agent was revoked.")
+	case errors.As(err, &limit):
+		return pastLimit(limit)
 	case errors.As(err, &state):
-		return faultf(codeState, "The bundle is %s.", oneLine(state.State))
+		return faultf(codeState, "The bundle is %s.", state.State)
 	case errors.As(err, &rate):
 		return faultf(codeRate, "These are too many messages. Wait %d seconds.", int(math.Ceil(rate.Wait.Seconds())))
 	}

@@ -3,17 +3,22 @@ package mcp_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	agents "serve-web/mcp"
+	"serve-web/review"
 )
 
-// TestFaults holds every row of the sheet's list of errors, and behaviour 10: none of them has a notice.
-func TestFaults(t *testing.T) {
+// TestBehaviour10Faults holds every row of the sheet's list of errors: none of them has a notice, though a bundle
+// waits.
+func TestBehaviour10Faults(t *testing.T) {
 	long := func(n int) string { return strings.Repeat("é", n) }
 	type args = object
 	for _, c := range []struct {
@@ -50,6 +55,9 @@ func TestFaults(t *testing.T) {
 		{"no body", "comment_reply", args{"threadId": "d1-t1"}, "INVALID_ARGUMENTS: The argument body is missing."},
 		{"short key", "comment_reply", args{"threadId": "d1-t1", "body": "x", "idempotencyKey": "short"}, "INVALID_ARGUMENTS: The argument idempotencyKey takes 16 to 200 characters."},
 		{"long key", "comment_reply", args{"threadId": "d1-t1", "body": "x", "idempotencyKey": long(201)}, "INVALID_ARGUMENTS: The argument idempotencyKey takes 16 to 200 characters."},
+		{"body with a zero", "comment_reply", args{"threadId": "d1-t1", "body": "a\x00"}, "INVALID_COMMENT: A reply has 1 to 8192 characters."},
+		{"message with a zero", "tell_user", args{"message": "a\x00"}, "INVALID_MESSAGE: A message has 1 to 16384 characters."},
+		{"reason with a zero", "dispatch_inbox", args{"operation": "failed", "reason": "a\x00"}, "INVALID_ARGUMENTS: The argument reason takes 1 to 500 characters."},
 		{"empty body", "comment_reply", args{"threadId": "d1-t1", "body": ""}, "INVALID_COMMENT: A reply has 1 to 8192 characters."},
 		{"blank body", "comment_reply", args{"threadId": "d1-t1", "body": " \n"}, "INVALID_COMMENT: A reply has 1 to 8192 characters."},
 		{"long body", "comment_reply", args{"threadId": "d1-t1", "body": long(8193)}, "INVALID_COMMENT: A reply has 1 to 8192 characters."},
@@ -81,7 +89,11 @@ func TestFaults(t *testing.T) {
 				a.ok("dispatch_inbox", inbox("claim"))
 				a.ok("comment_resolve", object{"threadId": "d1-t2"})
 				a.ok("comment_reply", object{"threadId": "d1-t1", "body": "first", "idempotencyKey": "0123456789abcdef"})
-				w.told = make([]told, 10)
+				for range review.MaxMessages {
+					_, err := w.Mailbox("a").Tell(t.Context(), "one", "", "Again.")
+					w.must(err)
+				}
+				w.wait(review.MessageWindow - 1500*time.Millisecond)
 				want := []mcp.Content{&mcp.TextContent{Text: c.want}}
 				r := a.call(c.tool, c.args)
 				if diff := cmp.Diff(want, r.Content); diff != "" || !r.IsError {
@@ -97,7 +109,7 @@ func TestFaults(t *testing.T) {
 
 func TestPersonIsNoAgent(t *testing.T) {
 	through(t, func(t *testing.T, w *world, open func(string) client) {
-		p := open(w.agent("person", func(c *agents.Caller) { c.Agent, c.Mailbox = "", false }))
+		p := open(w.person())
 		for _, c := range append(successes, struct {
 			tool string
 			args object
@@ -116,7 +128,7 @@ func TestPersonIsNoAgent(t *testing.T) {
 func TestInternalErrorsSayNothing(t *testing.T) {
 	through(t, func(t *testing.T, w *world, open func(string) client) {
 		a := open(w.agent("a"))
-		w.broken = errors.New("secret cause")
+		w.store.breaks(errors.New("secret cause"))
 		w.library.err = errors.New("secret cause")
 		for _, c := range []struct {
 			tool string
@@ -164,7 +176,9 @@ func FuzzArguments(f *testing.F) {
 	for _, s := range []string{`{}`, `null`, `[]`, `{"limit":1e400}`, `{"limit":-0}`, `{"a":{"b":[`, `{"threadId":"\ud800"}`, `{"operation":"claim","operation":"list"}`, "{\"body\":\"\xff\"}"} {
 		f.Add(s)
 	}
-	s := agents.NewFuzzed(newMemory(), newLibrary())
+	d := newDesk(f)
+	d.agent("a")
+	s := agents.NewFuzzed(d.Desk, newLibrary())
 	f.Fuzz(func(t *testing.T, arguments string) {
 		for tool, err := range s.CallAll([]byte(arguments)) {
 			code, _, ok := strings.Cut(fmt.Sprint(err), ": ")
@@ -173,4 +187,22 @@ func FuzzArguments(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestCommentsAreOff: where the store cannot be used an agent is told so, but not why.
+func TestCommentsAreOff(t *testing.T) {
+	for _, version := range versions {
+		w := newWorld(t)
+		w.server.Config.Handler = agents.New(agents.Config{
+			Desk:    review.New(review.Config{Store: review.Off(&review.OffError{Reason: "The disk is gone"}), Now: time.Now}),
+			Library: w.library, Project: one, Logger: slog.New(slog.NewTextHandler(w.log, nil)),
+		})
+		status, body := w.post(t, version, "some-token", "tools/list", "", "")
+		if status != http.StatusInternalServerError || string(body) != "comments are off: the pages of this server say why\n" {
+			t.Errorf("tools/list = %d %s, want 500 and that comments are off", status, body)
+		}
+		if log := w.log.String(); !strings.Contains(log, "The disk is gone") || strings.Contains(log, "some-token") {
+			t.Errorf("log = %s, want the cause in it, and no token", log)
+		}
+	}
 }

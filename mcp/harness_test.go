@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"bytes"
 	"context"
+	jsonv1 "encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -25,17 +27,16 @@ var versions = []string{"2025-11-25", "2026-07-28"}
 
 // world is a handler that is served, over a desk and conversations in memory.
 type world struct {
-	*memory
+	*desk
 	library *library
 	server  *httptest.Server
 	log     *safeBuffer
 }
 
 func newWorld(t testing.TB) *world {
-	w := &world{memory: newMemory(), library: newLibrary(), log: &safeBuffer{}}
-	w.projects = []agents.Project{{ID: "one", Name: "The first"}}
+	w := &world{desk: newDesk(t), library: newLibrary(), log: &safeBuffer{}}
 	w.server = httptest.NewServer(agents.New(agents.Config{
-		Desk: w.memory, Library: w.library, Project: "one", Version: "test",
+		Desk: w.Desk, Library: w.library, Project: one, Version: "test",
 		Logger: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}))
 	t.Cleanup(w.server.Close)
@@ -43,15 +44,12 @@ func newWorld(t testing.TB) *world {
 }
 
 // door is a way for an agent to come in.
-type door struct {
-	name, version string
-	stdio         bool
-}
+type door struct{ name, version string }
 
 func doors() []door {
 	var all []door
 	for _, v := range versions {
-		all = append(all, door{"HTTP " + v, v, false}, door{"stdio " + v, v, true})
+		all = append(all, door{"HTTP", v}, door{"stdio", v}, door{"raw HTTP", v})
 	}
 	return all
 }
@@ -65,13 +63,16 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// connect returns a session of an agent.
-func (w *world) connect(t testing.TB, d door, token string) *mcp.ClientSession {
+// open lets an agent in.
+func (w *world) open(t testing.TB, d door, token string) client {
 	t.Helper()
+	if d.name == "raw HTTP" {
+		return client{t, messages{t, w, d.version, token}}
+	}
 	var transport mcp.Transport = &mcp.StreamableClientTransport{
 		Endpoint: w.server.URL + agents.Path, HTTPClient: &http.Client{Transport: bearer(token)}, MaxRetries: -1,
 	}
-	if d.stdio {
+	if d.name == "stdio" {
 		transport = w.proxy(t, token)
 	}
 	c := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil)
@@ -79,11 +80,69 @@ func (w *world) connect(t testing.TB, d door, token string) *mcp.ClientSession {
 	if err != nil {
 		t.Fatalf("Connect(%s) = %v", d.name, err)
 	}
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() { must(t, s.Close()) })
 	if got := s.InitializeResult().ProtocolVersion; got != d.version {
 		t.Fatalf("the version agreed upon = %s, want %s", got, d.version)
 	}
-	return s
+	return client{t, session{s}}
+}
+
+// session is an agent by the SDK's client.
+type session struct{ *mcp.ClientSession }
+
+func (s session) instructions() string { return s.InitializeResult().Instructions }
+
+// messages is an agent that sends each message by itself, as it stands, and has no session.
+type messages struct {
+	t              testing.TB
+	w              *world
+	version, token string
+}
+
+// ask sends a message and reads its result.
+func (m messages) ask(method, name string, params, result any) error {
+	m.t.Helper()
+	p, err := json.Marshal(params)
+	if err != nil {
+		return err
+	}
+	_, body := m.w.post(m.t, m.version, m.token, method, name, strings.TrimSuffix(strings.TrimPrefix(string(p), "{"), "}"))
+	var answer struct {
+		Result, Error jsontext.Value
+	}
+	if err := json.Unmarshal(body, &answer, json.MatchCaseInsensitiveNames(true)); err != nil {
+		return fmt.Errorf("%w: %s", err, body)
+	}
+	if answer.Result == nil {
+		return fmt.Errorf("%s", answer.Error)
+	}
+	// As the SDK reads it: by the older package.
+	return jsonv1.Unmarshal(answer.Result, result)
+}
+
+func (m messages) CallTool(_ context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	params := object{"name": p.Name}
+	if p.Arguments != nil {
+		params["arguments"] = p.Arguments
+	}
+	r := &mcp.CallToolResult{}
+	return r, m.ask("tools/call", p.Name, params, r)
+}
+
+func (m messages) ListTools(context.Context, *mcp.ListToolsParams) (*mcp.ListToolsResult, error) {
+	r := &mcp.ListToolsResult{}
+	return r, m.ask("tools/list", "", object{}, r)
+}
+
+func (m messages) instructions() string {
+	var r struct{ Instructions string }
+	method, params := "server/discover", object{}
+	if m.version < "2026" {
+		method = "initialize"
+		params = object{"protocolVersion": m.version, "capabilities": object{}, "clientInfo": object{"name": "raw", "version": "1"}}
+	}
+	must(m.t, m.ask(method, "", params, &r))
+	return r.Instructions
 }
 
 // proxy runs a proxy to the server until the test ends.
@@ -109,10 +168,16 @@ func (w *world) proxy(t testing.TB, token string) mcp.Transport {
 	return &mcp.IOTransport{Reader: toClient, Writer: fromClient}
 }
 
-// agent is one that calls.
+// client is an agent that calls.
 type client struct {
 	t testing.TB
-	*mcp.ClientSession
+	caller
+}
+
+type caller interface {
+	CallTool(context.Context, *mcp.CallToolParams) (*mcp.CallToolResult, error)
+	ListTools(context.Context, *mcp.ListToolsParams) (*mcp.ListToolsResult, error)
+	instructions() string
 }
 
 // call calls a tool, which must answer, if only that it cannot.
@@ -138,18 +203,15 @@ func (c client) ok(tool string, args any) *mcp.CallToolResult {
 // through runs a test with an agent at each door, each time in a new world.
 func through(t *testing.T, test func(t *testing.T, w *world, open func(token string) client)) {
 	for _, d := range doors() {
-		t.Run(d.name, func(t *testing.T) {
+		t.Run(d.name+" "+d.version, func(t *testing.T) {
 			w := newWorld(t)
-			sessions := map[string]client{}
-			test(t, w, func(token string) client {
-				if _, ok := sessions[token]; !ok {
-					sessions[token] = client{t, w.connect(t, d, token)}
-				}
-				return sessions[token]
-			})
+			test(t, w, func(token string) client { return w.open(t, d, token) })
 		})
 	}
 }
+
+// one is the project whose conversations the library has.
+func one(context.Context) (string, error) { return "one", nil }
 
 type object = map[string]any
 

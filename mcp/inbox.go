@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
-)
 
-const maxReason = 500
+	"serve-web/review"
+)
 
 func (s *server) inbox(ctx context.Context, c *call, raw []byte) (*answer, error) {
 	var in struct {
@@ -29,53 +29,67 @@ func (s *server) inbox(ctx context.Context, c *call, raw []byte) (*answer, error
 	default:
 		return nil, faultf(codeArguments, "The argument operation takes list, claim, delivered or failed.")
 	}
-	switch {
-	case in.Operation != "failed" && in.Reason != "":
+	if in.Operation != "failed" && in.Reason != "" {
 		return nil, faultf(codeArguments, "The argument reason goes with failed only.")
-	case in.Operation == "failed" && !fits(in.Reason, maxReason):
-		return nil, faultf(codeArguments, "The argument reason takes 1 to %d characters.", maxReason)
 	}
-	agent, err := c.agent()
+	mailbox, err := s.mailbox(c)
 	if err != nil {
 		return nil, err
 	}
+	var d review.Dispatch
 	switch in.Operation {
 	case "list":
-		return s.inboxList(ctx, agent)
+		return inboxList(ctx, mailbox)
 	case "claim":
-		return s.inboxClaim(ctx, agent)
-	}
-	var d Dispatch
-	if in.Operation == "delivered" {
-		d, err = s.desk.Delivered(ctx, agent, in.DispatchID)
-	} else {
-		d, err = s.desk.Fail(ctx, agent, in.DispatchID, in.Reason)
+		return inboxClaim(ctx, mailbox)
+	case "delivered":
+		d, err = mailbox.Delivered(ctx, in.DispatchID)
+	case "failed":
+		d, err = mailbox.Fail(ctx, in.DispatchID, in.Reason)
 	}
 	if err != nil {
 		return nil, about("bundle", err)
 	}
-	return textAnswer(fmt.Sprintf("Bundle %s is %s.", oneLine(d.ID), oneLine(d.State)), map[string]any{"dispatch": briefly(d)}), nil
+	return textAnswer(fmt.Sprintf("Bundle %s is %s.", oneLine(d.ID), d.State), map[string]any{"dispatch": briefly(d)}), nil
 }
 
-func (s *server) inboxList(ctx context.Context, agent string) (*answer, error) {
-	held, queued, err := s.desk.Inbox(ctx, agent)
+// dispatchItem is a bundle as a result has it.
+type dispatchItem struct {
+	ID        string       `json:"id"`
+	ProjectID string       `json:"projectId"`
+	State     review.State `json:"state"`
+	Sent      time.Time    `json:"sent"`
+	// Lease is when it counts as waiting again; zero if it does not.
+	Lease time.Time `json:"leaseUntil,omitzero"`
+	Note  string    `json:"note,omitempty"`
+	// Size counts its threads.
+	Size int `json:"size"`
+}
+
+// briefly returns a bundle for a list, with the beginning of its note.
+func briefly(d review.Dispatch) dispatchItem {
+	return dispatchItem{d.ID, d.Project, d.State, d.Sent, d.Lease, oneLine(d.Note), d.Size}
+}
+
+func inboxList(ctx context.Context, mailbox review.Mailbox) (*answer, error) {
+	held, queued, err := mailbox.Inbox(ctx)
 	if err != nil {
 		return nil, err
 	}
 	value := struct {
-		Held   *Dispatch  `json:"held,omitempty"`
-		Queued []Dispatch `json:"queued"`
+		Held   *dispatchItem  `json:"held,omitempty"`
+		Queued []dispatchItem `json:"queued"`
 		// More counts those behind them.
 		More int `json:"more,omitempty"`
-	}{Queued: []Dispatch{}}
+	}{Queued: []dispatchItem{}}
 	var b strings.Builder
 	if held != nil {
 		d := briefly(*held)
 		value.Held = &d
 		fmt.Fprintf(&b, "You hold: %s\n", dispatchLine(d))
 	}
-	for i, d := range queued {
-		d = briefly(d)
+	for i := range queued {
+		d := briefly(queued[i])
 		line := "Queued: " + dispatchLine(d) + "\n"
 		if b.Len()+len(line) > textBytes {
 			value.More = len(queued) - i
@@ -91,14 +105,8 @@ func (s *server) inboxList(ctx context.Context, agent string) (*answer, error) {
 	return textAnswer(b.String(), value), nil
 }
 
-// briefly returns a bundle for a list: without its threads, and with the beginning of its note.
-func briefly(d Dispatch) Dispatch {
-	d.Threads, d.Note = nil, oneLine(d.Note)
-	return d
-}
-
-func dispatchLine(d Dispatch) string {
-	line := fmt.Sprintf("%s  %s  sent %s  %s", oneLine(d.ID), oneLine(d.State), d.Sent.UTC().Format(time.RFC3339), counted(d.Size, "thread", "threads"))
+func dispatchLine(d dispatchItem) string {
+	line := fmt.Sprintf("%s  %s  sent %s  %s", oneLine(d.ID), d.State, d.Sent.UTC().Format(time.RFC3339), counted(d.Size, "thread", "threads"))
 	if d.Note != "" {
 		line += "  " + d.Note
 	}
@@ -112,22 +120,22 @@ func counted(n int, one, many string) string {
 	return fmt.Sprint(n, " ", many)
 }
 
-func (s *server) inboxClaim(ctx context.Context, agent string) (*answer, error) {
-	d, err := s.desk.Claim(ctx, agent)
+func inboxClaim(ctx context.Context, mailbox review.Mailbox) (*answer, error) {
+	d, err := mailbox.Claim(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if d == nil {
 		return textAnswer("Nothing is queued, and nothing was claimed.", map[string]any{"claimed": nil}), nil
 	}
-	bare := *d
-	bare.Threads = nil
+	claimed := briefly(*d)
+	claimed.Note = d.Note
 	value := struct {
-		Claimed Dispatch `json:"claimed"`
+		Claimed dispatchItem `json:"claimed"`
 		threadItems
-	}{bare, boundThreads(d.Threads, textBytes)}
+	}{claimed, boundThreads(d.Threads, textBytes)}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Bundle %s is yours (%s): %s.", oneLine(d.ID), oneLine(d.State), counted(d.Size, "thread", "threads"))
+	fmt.Fprintf(&b, "Bundle %s is yours (%s): %s.", oneLine(d.ID), d.State, counted(d.Size, "thread", "threads"))
 	if !d.Lease.IsZero() {
 		fmt.Fprintf(&b, " Reply, or confirm it with delivered, before %s; else it is queued again.", d.Lease.UTC().Format(time.RFC3339))
 	}

@@ -19,6 +19,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"serve-web/review"
 )
 
 // Path is where the handler belongs.
@@ -35,11 +37,12 @@ Use tell_user for what the person should see while you go on working: progress, 
 // Config is what a handler needs.
 type Config struct {
 	// Desk is where the threads, bundles and messages are.
-	Desk Desk
+	Desk *review.Desk
 	// Library is where conversations are read.
 	Library Library
-	// Project is the id of the project whose conversations Library has.
-	Project string
+	// Project returns the id of the project whose conversations Library has. It is asked for a call that
+	// needs it: nothing is made for who has no token.
+	Project func(context.Context) (string, error)
 	// Version is the program's, as clients show it.
 	Version string
 	// HostChecked says that whoever calls the handler has refused foreign host names. Otherwise it
@@ -50,9 +53,9 @@ type Config struct {
 
 // server is a handler's tools.
 type server struct {
-	desk    Desk
+	desk    *review.Desk
 	library Library
-	project string
+	project func(context.Context) (string, error)
 	logger  *slog.Logger
 }
 
@@ -101,12 +104,12 @@ func (s *server) handler(p *mcp.Server, hostChecked bool) http.Handler {
 // verify says who has a token.
 func (s *server) verify(ctx context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
 	who, err := s.desk.Authenticate(ctx, token)
-	if errors.Is(err, ErrToken) {
+	if errors.Is(err, review.ErrToken) {
 		return nil, auth.ErrInvalidToken
 	}
 	if err != nil {
 		s.logger.ErrorContext(ctx, "a token cannot be looked up", "error", err)
-		return nil, errors.New("the token cannot be looked up")
+		return nil, errors.New("comments are off: the pages of this server say why")
 	}
 	return &auth.TokenInfo{UserID: who.Principal, Extra: map[string]any{callerName: who}}, nil
 }
@@ -114,18 +117,18 @@ func (s *server) verify(ctx context.Context, token string, _ *http.Request) (*au
 const callerName = "caller"
 
 // callerOf returns who makes a request, as the token said.
-func callerOf(req mcp.Request) (Caller, bool) {
+func callerOf(req mcp.Request) (review.Caller, bool) {
 	extra := req.GetExtra()
 	if extra == nil || extra.TokenInfo == nil {
-		return Caller{}, false
+		return review.Caller{}, false
 	}
-	who, ok := extra.TokenInfo.Extra[callerName].(Caller)
+	who, ok := extra.TokenInfo.Extra[callerName].(review.Caller)
 	return who, ok
 }
 
 // call is what one call of a tool leaves behind for its notice.
 type call struct {
-	who Caller
+	who review.Caller
 	// resolved is the bundle of the thread that the call closed; empty if it closed none.
 	resolved string
 }
@@ -164,7 +167,7 @@ func (s *server) run(t tool) mcp.ToolHandler {
 			return failed(s.faultOf(ctx, t, err)), nil
 		}
 		r := &mcp.CallToolResult{Content: a.content}
-		if c.who.Structured {
+		if c.who.Results == review.Both {
 			r.StructuredContent = a.value
 		}
 		return r, nil

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"serve-web/review"
 )
 
 const noticeHead = "— serve-web —\n"
@@ -81,22 +83,23 @@ func withNotice(r *mcp.CallToolResult, text string) *mcp.CallToolResult {
 
 // noticeFor returns the notice for the result of a call. It looks at the store at most twice, after the
 // look-up of the token (N-5); it writes nothing (N-4).
-func (s *server) noticeFor(ctx context.Context, who Caller, c *call) (text string, err error) {
+func (s *server) noticeFor(ctx context.Context, who review.Caller, c *call) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the notice broke down: %v", p)
 		}
 	}()
-	if who.Agent == "" || !who.Mailbox {
+	if who.Agent == "" || who.Evidence != review.MailboxTier {
 		return "", nil // N-9, N-11
 	}
-	queued, held, err := s.desk.Queue(ctx, who.Agent)
+	mailbox := s.desk.Mailbox(who.Agent)
+	queued, held, err := mailbox.Queue(ctx)
 	if err != nil {
 		return "", err
 	}
 	now := standing{queued: queued, open: held.Open}
 	if c.resolved != "" && now.queued == 0 && now.open == 0 {
-		open, err := s.desk.Open(ctx, who.Agent, c.resolved)
+		open, err := mailbox.Open(ctx, c.resolved)
 		if err != nil {
 			return "", err
 		}

@@ -9,8 +9,6 @@ import (
 	"serve-web/conversation"
 )
 
-const maxTold = 16384
-
 // tellUser answers with the two blocks of spec/jp.md A-1, so that the recorded call shows the message to
 // the user and the receipt to the model. A block of the protocol has no mimeType.
 func (s *server) tellUser(ctx context.Context, c *call, raw []byte) (*answer, error) {
@@ -24,10 +22,7 @@ func (s *server) tellUser(ctx context.Context, c *call, raw []byte) (*answer, er
 	if in.Message == nil {
 		return nil, missing("message")
 	}
-	if !fits(*in.Message, maxTold) {
-		return nil, faultf(codeMessage, "A message has 1 to %d characters.", maxTold)
-	}
-	agent, err := c.agent()
+	mailbox, err := s.mailbox(c)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +35,11 @@ func (s *server) tellUser(ctx context.Context, c *call, raw []byte) (*answer, er
 			return nil, notFound("conversation")
 		}
 	}
-	if err := s.desk.Tell(ctx, agent, in.ConversationID, *in.Message); err != nil {
+	shown, err := s.project(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := mailbox.Tell(ctx, shown, in.ConversationID, *in.Message); err != nil {
 		return nil, about("conversation", err)
 	}
 	const receipt = "Message shown to user."

@@ -4,15 +4,11 @@ import (
 	"context"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"serve-web/review"
 )
 
 const inboxTool = "dispatch_inbox"
-
-// The limits of texts, in characters.
-const (
-	maxBody        = 8192
-	minKey, maxKey = 16, 200
-)
 
 // tool is one that agents can call.
 type tool struct {
@@ -102,8 +98,8 @@ func tools() []tool {
 			description: "Reply in a thread: what you did about it, or what you need to know. The person reads it beside the passage. Resolve the thread afterwards with comment_resolve, if it is done.",
 			arguments: map[string]argument{
 				"threadId":       id("The id of the thread."),
-				"body":           {Type: "string", Description: "The reply, in markdown.", MinLength: 1, MaxLength: maxBody},
-				"idempotencyKey": {Type: "string", Description: "A key of your own: a second call with it and the same reply changes nothing.", MinLength: minKey, MaxLength: maxKey},
+				"body":           {Type: "string", Description: "The reply, in markdown.", MinLength: 1, MaxLength: review.MaxBody},
+				"idempotencyKey": {Type: "string", Description: "A key of your own: a second call with it and the same reply changes nothing.", MinLength: review.MinKey, MaxLength: review.MaxKey},
 			},
 			required: []string{"threadId", "body"},
 		}, {
@@ -117,14 +113,14 @@ func tools() []tool {
 			arguments: map[string]argument{
 				"operation":  {Type: "string", Description: "What to do.", Enum: []string{"list", "claim", "delivered", "failed"}},
 				"dispatchId": id("The bundle, for delivered and failed; by default the one that you hold."),
-				"reason":     {Type: "string", Description: "Why it failed.", MaxLength: maxReason},
+				"reason":     {Type: "string", Description: "Why it failed.", MaxLength: review.MaxReason},
 			},
 			required: []string{"operation"},
 		}, {
 			name: "tell_user", title: "Tell the user", do: (*server).tellUser,
 			description: "Show a message to the person while you go on working: progress, a part that is done, an answer to what was asked meanwhile. Not for every step, and not for your last answer, which the person gets anyway. It does not end your turn.",
 			arguments: map[string]argument{
-				"message":        {Type: "string", Description: "The message, in markdown.", MinLength: 1, MaxLength: maxTold},
+				"message":        {Type: "string", Description: "The message, in markdown.", MinLength: 1, MaxLength: review.MaxMessage},
 				"conversationId": id("The conversation that it belongs to, if it belongs to one."),
 			},
 			required: []string{"message"},

@@ -140,7 +140,7 @@ func TestToolsOverTheDesk(t *testing.T) {
 	must(t, err)
 
 	site := httptest.NewServer(mcp.New(mcp.Config{
-		Desk: agentDesk{d, p.ID}, Library: oneConversation{}, Project: p.ID, Version: "test", Logger: slog.New(slog.DiscardHandler),
+		Desk: d, Library: oneConversation{}, Project: func(context.Context) (string, error) { return p.ID, nil }, Version: "test", Logger: slog.New(slog.DiscardHandler),
 	}))
 	t.Cleanup(site.Close)
 	call := func(token, name, args string) string {
@@ -214,6 +214,21 @@ func TestMain(m *testing.M) {
 func TestAgentsFindTheServer(t *testing.T) {
 	dir, state := workspace(t), t.TempDir()
 	s := serveHere(t, "--port", "0", "--log-level", "debug", "--state", state, dir)
+	// Who has no token makes nothing.
+	for _, token := range []string{"", "Bearer nobodys"} {
+		req, err := http.NewRequest(http.MethodPost, s.url+mcp.Path, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+		must(t, err)
+		req.Header.Set("Authorization", token)
+		answer, err := http.DefaultClient.Do(req)
+		must(t, err)
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusUnauthorized {
+			t.Errorf("with the token %q: %s, want 401", token, answer.Status)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(state, sqlite.Name)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("who has no token made a store: %v", err)
+	}
 	code, token, said := runHere(t, "agent", "--state", state, "add", "scout")
 	if code != 0 || !strings.HasPrefix(token, "serveweb_") {
 		t.Fatalf("agent add = %d, %q, %q", code, token, said)

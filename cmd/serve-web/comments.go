@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,8 +33,6 @@ type comments struct {
 	// proxy is the command that connects an agent over standard input and output.
 	proxy  []string
 	logger *slog.Logger
-	// stale says that the store may be another one, in which the project has another id.
-	stale atomic.Bool
 	// told is the server whose pages show it, once there is one.
 	told atomic.Pointer[web.Server]
 }
@@ -69,9 +66,6 @@ func (o options) comments(s site) (*comments, error) {
 	}
 	c.store = sqlite.New(cmp.Or(s.state, state))
 	c.desk = review.New(review.Config{Store: c.store, Now: time.Now, Undo: undoTime, Notify: func(change review.Change) {
-		if change == (review.Change{}) {
-			c.stale.Store(true)
-		}
 		if pages := c.told.Load(); pages != nil {
 			pages.Noted(change)
 		}
@@ -79,29 +73,20 @@ func (o options) comments(s site) (*comments, error) {
 	return c, nil
 }
 
-// door is what agents ask. It begins with the first of them for whom the store can be used.
+// door is what agents ask.
 func (c *comments) door(shown library, root, workspace string) http.Handler {
-	var mu sync.Mutex
-	var inside http.Handler
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		if c.stale.Swap(false) || inside == nil {
-			project, err := c.desk.Project(r.Context(), root, workspace)
-			if err != nil {
-				c.stale.Store(true)
-				mu.Unlock()
-				c.logger.WarnContext(r.Context(), "an agent cannot be answered", "error", err)
-				http.Error(w, "Comments are off: the pages of this server say why.", http.StatusServiceUnavailable)
-				return
-			}
-			inside = mcp.New(mcp.Config{
-				Desk: agentDesk{desk: c.desk, project: project.ID}, Library: readings{shown}, Project: project.ID,
-				Version: programVersion(), HostChecked: true, Logger: c.logger,
-			})
-		}
-		mu.Unlock()
-		inside.ServeHTTP(w, r)
+	return mcp.New(mcp.Config{
+		Desk: c.desk, Library: readings{shown}, Project: c.projectOf(root, workspace),
+		Version: programVersion(), HostChecked: true, Logger: c.logger,
 	})
+}
+
+// projectOf returns how the project of a workspace is found: in another store it has another id.
+func (c *comments) projectOf(root, workspace string) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		p, err := c.desk.Project(ctx, root, workspace)
+		return p.ID, err
+	}
 }
 
 // announced says to serve-web mcp where the server is, until the function that it returns is called. That

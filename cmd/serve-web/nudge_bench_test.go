@@ -61,7 +61,7 @@ func BenchmarkNudge(b *testing.B) {
 			disk, err := jp.Open(jp.Config{Dir: dir})
 			ok(err)
 			b.Cleanup(func() { disk.Close() })
-			door := mcp.New(mcp.Config{Desk: agentDesk{desk, projects[0]}, Library: readings{disk}, Project: projects[0], HostChecked: true, Logger: slog.New(slog.DiscardHandler)})
+			door := mcp.New(mcp.Config{Desk: desk, Library: readings{disk}, Project: func(context.Context) (string, error) { return projects[0], nil }, HostChecked: true, Logger: slog.New(slog.DiscardHandler)})
 			call := func(token string) string {
 				r := httptest.NewRequest(http.MethodPost, mcp.Path, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"conversation_list","arguments":{}}}`))
 				r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
