@@ -294,6 +294,7 @@ func presentMore(s *sheet) (earlier, later *templates.More) {
 			Next:  base + query + "&before=e" + strconv.Itoa(s.first),
 			Far:   base + query + "&at=e0",
 			All:   base + query + "&all=1",
+			Size:  count(s.whole.log.Len(), "event", "events"),
 		}
 	}
 	if !s.ends() {
