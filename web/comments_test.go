@@ -360,6 +360,12 @@ func TestReviewRoutesRead(t *testing.T) {
 			t.Errorf("POST %s: status %d, want 405 or 404", target, res.StatusCode)
 		}
 	}
+	// The address of a form that was refused stays in the bar, and whoever loads it from there reads it.
+	if res := ask(r, "GET", "/bundles"); res.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("GET /bundles: status %d, want 405", res.StatusCode)
+	} else if page := body(t, res); strings.Contains(page, "can only be read") || !strings.Contains(page, "Nothing was changed.") {
+		t.Errorf("GET of an address that only takes a form says that it answers GET:\n%s", page)
+	}
 	// The agents' door has rules of its own, behind the check of the host name.
 	if res := ask(r, "POST", "/mcp"); res.StatusCode != http.StatusTeapot {
 		t.Errorf("POST /mcp: status %d, want that of the handler", res.StatusCode)
