@@ -13,3 +13,6 @@ func Reason(code int) (text string, readOnly bool) { return reason(code) }
 
 // StandingOf is the statement that a notice counts with.
 const StandingOf = standingOf
+
+// CloseUnder closes the file that is open, and tells nobody.
+func (s *Store) CloseUnder() { s.open.close() }

@@ -250,10 +250,12 @@ func openConns(name string, conns int) *sql.DB {
 	return db
 }
 
-// Errors of a file that is not to be touched.
+// Errors of files.
 var (
 	errNewer   = errors.New("a newer version made the file")
 	errForeign = errors.New("the file is not serve-web's")
+	// errUnusable is in errors that have no other reason, as when another call has just closed the file.
+	errUnusable = errors.New("the file cannot be used")
 )
 
 // check refuses a file that is not ours, before anything in it is changed.
@@ -320,7 +322,7 @@ func (s *Store) View(ctx context.Context, f func(review.Tx) error) error {
 func (f *files) view(ctx context.Context, do func(review.Tx) error) error {
 	tx, err := f.readers.BeginTx(ctx, nil)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", errUnusable, err)
 	}
 	defer tx.Rollback()
 	return do(&queries{ctx, tx, f.standing})
@@ -338,7 +340,7 @@ func (s *Store) Update(ctx context.Context, f func(review.Tx) error) error {
 func (f *files) update(ctx context.Context, do func(review.Tx) error) error {
 	tx, err := f.writer.BeginTx(ctx, nil)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", errUnusable, err)
 	}
 	defer tx.Rollback()
 	// A newer program can have taken over meanwhile.
@@ -370,7 +372,7 @@ func (s *Store) Changed(ctx context.Context) (bool, error) {
 	}
 	var version int64
 	if err := open.writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version); err != nil {
-		return false, s.result(ctx, open, err)
+		return false, s.result(ctx, open, fmt.Errorf("%w: %w", errUnusable, err))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -404,6 +406,8 @@ func off(ctx context.Context, err error) error {
 		o.Reason, o.ReadOnly = reason(known.Code())
 	case errors.Is(err, sql.ErrConnDone), errors.Is(err, sql.ErrTxDone):
 		o.Reason = "The program ends"
+	case errors.Is(err, errUnusable):
+		o.Reason = Name + " cannot be used"
 	default:
 		return err
 	}

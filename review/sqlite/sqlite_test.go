@@ -531,3 +531,23 @@ func TestNoticeReadsAnIndex(t *testing.T) {
 		}
 	}
 }
+
+// TestFileIsClosedInBetween: one call can close a file that another one has just found open. That one says that
+// comments are off, and the next has the file again.
+func TestFileIsClosedInBetween(t *testing.T) {
+	dir := t.TempDir()
+	filled(t, dir)
+	d, s := open(t, dir)
+	for name, do := range map[string]func() error{
+		"Agents()":   func() error { _, err := d.Agents(ctx); return err },
+		"AddAgent()": func() error { _, _, err := d.AddAgent(ctx, review.NewAgent{Name: "b"}); return err },
+		"Changed()":  func() error { _, err := s.Changed(ctx); return err },
+	} {
+		must(t, d.Check(ctx))
+		s.CloseUnder()
+		wantOff(t, name, do(), "review.db cannot be used", false)
+		if err := do(); err != nil {
+			t.Errorf("%s then = %v, want no error", name, err)
+		}
+	}
+}
