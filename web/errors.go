@@ -33,7 +33,7 @@ type badRequest string
 
 func (b badRequest) Error() string { return string(b) }
 
-const errNoView badRequest = "There is no such view of a conversation: user, raw and model are."
+const errNoView badRequest = "There is no such view of a conversation. The views are user, raw and model."
 
 // failure is what a person is told of an error.
 type failure struct {

@@ -208,6 +208,7 @@ func targets() map[string]string {
 		"/conversations":                        "/conversations?q=make&archived=0",
 		"/conversations/":                       "/conversations/",
 		"/conversations/:id":                    "/conversations/" + conv,
+		"/conversations/:id/":                   "/conversations/" + conv + "/?view=raw",
 		"/conversations/:id/events":             "/conversations/" + conv + "/events?view=user",
 		"/conversations/:id/parts":              "/conversations/" + conv + "/parts?at=e0",
 		"/conversations/:id/text/:entry":        "/conversations/" + conv + "/text/e4",
