@@ -246,7 +246,7 @@ func TestEveryRoute(t *testing.T) {
 			checkHeaders(t, what, r)
 		}
 		good := 200
-		if route.Path == "/" || route.Path == "/conversations/" {
+		if strings.HasSuffix(route.Path, "/") {
 			good = 302
 		}
 		if strings.HasSuffix(route.Path, "/live") {
@@ -397,7 +397,7 @@ func TestHead(t *testing.T) {
 		for _, h := range []*http.Response{get, head} {
 			h.Header.Del("Date")
 		}
-		if target == "/" || target == "/conversations/" || strings.HasSuffix(target, "events?view=user") {
+		if get.StatusCode == 302 || strings.HasSuffix(target, "events?view=user") {
 			get.Header.Del("Content-Length") // of nothing, or of what is streamed
 			head.Header.Del("Content-Length")
 		}
