@@ -190,9 +190,9 @@ type remark struct {
 	nth   int
 	body  string
 	key   string
-	// title is that of the conversation, hash the identity of the event.
-	title string
-	hash  uint32
+	// title is that of the conversation, hash the identity of the event, and about how it begins.
+	title, about string
+	hash         uint32
 }
 
 // remarkOf reads which entry a comment is about.
@@ -231,10 +231,29 @@ func (s *Server) remarkOf(c echo.Context, values func(string) string) (r remark,
 			return err
 		}
 		r.title, _ = titleOf(&log.Summary)
-		r.hash = identity(events[0])
+		r.hash, r.about = identity(events[0]), beginningOf(events[0])
 		return nil
 	})
 	return r, err
+}
+
+// beginningOf is the beginning of what an event says, for who cannot see the entry; "" where it says nothing in
+// words.
+func beginningOf(e conversation.Event) string {
+	text := ""
+	switch b := e.Body.(type) {
+	case conversation.Request:
+		text = b.Text
+	case conversation.Message:
+		text = b.Text
+	case conversation.ToolResponse:
+		for _, block := range b.Content {
+			if t, ok := block.(conversation.Text); ok && text == "" {
+				text = t.Text
+			}
+		}
+	}
+	return named(text, review.MaxQuote)
 }
 
 func (r remark) back() templates.Link {
@@ -267,7 +286,7 @@ func (s *Server) commentPage(c echo.Context, status int, r remark, problem strin
 	return s.render(c, status, templates.CommentPage{DeskFrame: f, Back: back, Forms: []templates.Form{{
 		Action: "/conversations/" + r.conversation + "/comment",
 		Hidden: [][2]string{{"view", string(r.view)}, {"at", r.entry}, {"quote", r.quote}, {"nth", strconv.Itoa(r.nth)}, {"key", r.key}},
-		Quote:  markdown.Visible(r.quote),
+		Quote:  cmp.Or(markdown.Visible(r.quote), r.about),
 		Label:  "What should be different?", ID: "body", Text: r.body, Max: review.MaxBody,
 		Buttons: []templates.Button{{Act: "keep", Name: "Keep as a draft"}},
 	}}})

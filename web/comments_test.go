@@ -167,6 +167,9 @@ func order(page string) []string {
 // TestComment: a comment stands behind the entry that it is about, in every view and wherever that is shown.
 func TestComment(t *testing.T) {
 	r := newReviewing(t, logWith(t, conv, turnStart(), request("a"), answer("b"), answer("c"), toolText("d"), answer("e")))
+	if page := r.page("/conversations/" + conv + "/comment?at=e1"); !strings.Contains(page, `<blockquote class="quote" dir="auto">a</blockquote>`) {
+		t.Error("the form does not say what the comment is about")
+	}
 	id := r.comment("e2", "Say *more*.", "quote", "b c", "nth", "1", "key", strings.Repeat("k", 20))
 	if again := r.comment("e2", "Say *more*.", "quote", "b c", "nth", "1", "key", strings.Repeat("k", 20)); again != id {
 		t.Errorf("the same form made %s after %s, want one comment", again, id)
