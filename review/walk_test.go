@@ -233,7 +233,7 @@ func newWalk(w *world, seed uint64) *walk {
 }
 
 func TestWalks(t *testing.T) {
-	const walks, steps = 6, 200
+	const steps = 200
 	reached := map[review.State]int{}
 	for seed := range uint64(walks) {
 		traces := map[string][]string{}
