@@ -18,8 +18,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"serve-web/conversation"
 	agents "serve-web/mcp"
 	"serve-web/review"
+	"serve-web/userview"
 )
 
 // The tests are named by the numbers of the sheet's behaviours.
@@ -397,8 +399,18 @@ func TestBehaviour20FailureInside(t *testing.T) {
 		if diff := cmp.Diff(before.Content, after.Content); diff != "" {
 			t.Errorf("the result with a broken store: %s", diff)
 		}
-		if !strings.Contains(w.log.String(), "the disk is gone") {
-			t.Error("the failure is not in the log")
+		w.store.breaks(nil)
+		w.store.panics("the rules are gone")
+		after = a.ok("conversation_list", nil)
+		if diff := cmp.Diff(before.Content, after.Content); diff != "" {
+			t.Errorf("the result with a store that breaks down: %s", diff)
+		}
+		w.store.panics("")
+		wantNotice(t, a.ok("conversation_list", nil), queuedNotice(1))
+		for _, cause := range []string{"the disk is gone", "the rules are gone"} {
+			if !strings.Contains(w.log.String(), cause) {
+				t.Errorf("that %s is not in the log", cause)
+			}
 		}
 	})
 }
@@ -517,6 +529,18 @@ func TestBehaviour28TellUser(t *testing.T) {
 		r = a.ok("tell_user", object{"message": "More."})
 		if wantNotice(t, r, queuedNotice(1)); len(r.Content) != 3 {
 			t.Errorf("items with a notice = %d, want 3", len(r.Content))
+		}
+		// A conversation in which the call is recorded shows the message alone, as speech.
+		content, err := json.Marshal(r.Content)
+		must(t, err)
+		recorded := conversation.Decode(0, jsontext.Value(`{"type":"tool_call_response","id":"1","is_error":false,"content":`+string(content)+`}`))
+		e, ok := userview.UserEvent(recorded)
+		response, isResponse := e.Body.(conversation.ToolResponse)
+		if !ok || !isResponse || len(response.Content) != 1 {
+			t.Fatalf("the user view of the call = %+v, want one block", e.Body)
+		}
+		if b, ok := response.Content[0].(conversation.Text); !ok || b.Text != "More." || !userview.IsSpeech(b) {
+			t.Errorf("the user view of the call = %+v, want the message as speech", response.Content[0])
 		}
 	})
 }

@@ -46,9 +46,6 @@ func (s *server) projectList(ctx context.Context, _ *call, raw []byte) (*answer,
 		}
 		fmt.Fprintf(&b, "%s  %s%s\n", p.ID, oneLine(p.Name), here)
 	}
-	if len(all) == 0 {
-		b.WriteString("There are no projects.\n")
-	}
 	return textAnswer(b.String(), map[string]any{"projects": items}), nil
 }
 

@@ -142,6 +142,40 @@ That is all for now. What comes later: conversation_get with after 11.
 	})
 }
 
+// TestBlocksInWords: whatever a tool answered reads as something.
+func TestBlocksInWords(t *testing.T) {
+	const event = `{"type":"tool_call_response","id":"1","is_error":false,"content":[%s]}`
+	var events, want []string
+	for block, text := range map[string]string{
+		`{"type":"resource","resource":{"uri":"file:///a.rs","text":"fn"}}`:                                "fn",
+		`{"type":"resource","resource":{"uri":"file:///a\u202eb","blob":"AAEC"}}`:                          "(bytes: file:///ab)",
+		`{"type":"resource_link","uri":"file:///a","name":"n\nm"}`:                                         "n m <file:///a>",
+		`{"type":"image","data":"AAEC","mimeType":"image/png"}`:                                            "(image: image/png)",
+		`{"type":"hologram","data":1}`:                                                                     `{"type":"hologram","data":1}`,
+		`{"type":"text","text":"one"},{"type":"text","text":"two"}`:                                        "one\ntwo",
+		`{"type":"text","text":"one"},{"type":"text","text":"!","annotations":{"audience":["assistant"]}}`: "one",
+	} {
+		events, want = append(events, fmt.Sprintf(event, block)), append(want, text)
+	}
+	events = append(events, `{"type":"chat_request","content":7}`, `{"what":"is it?"}`)
+	through(t, func(t *testing.T, w *world, open func(string) client) {
+		w.library.add(conversation.Summary{ID: "18"}, events...)
+		a := open(w.agent("a", structured))
+		page := value[eventPage](t, a.ok("conversation_get", object{"conversationId": "18"}).StructuredContent)
+		var got []string
+		for _, e := range page.Events {
+			got = append(got, e.Text)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("texts: %s", diff)
+		}
+		page = value[eventPage](t, a.ok("conversation_get", object{"conversationId": "18", "view": "raw"}).StructuredContent)
+		if n := len(page.Events); n != len(events) || page.Events[n-2].Text != events[n-2] || page.Events[n-1].Text != events[n-1] || page.Events[n-1].Kind != "event" {
+			t.Errorf("the raw view = %+v, want every event, as it stands", page.Events)
+		}
+	})
+}
+
 func TestConversationGetIsBounded(t *testing.T) {
 	through(t, func(t *testing.T, w *world, open func(string) client) {
 		var events []string

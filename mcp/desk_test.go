@@ -17,6 +17,8 @@ type spy struct {
 	mu sync.Mutex
 	// broken is what everything but the look-up of a token says, if it is not nil.
 	broken error
+	// panicking is what the read of a notice panics with, if it is not empty.
+	panicking string
 	// reads counts what was asked in views, and writes the updates.
 	reads  map[string]int
 	writes int
@@ -41,8 +43,11 @@ func (s *spy) read(what string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reads[what]++
-	if what == "Registration" {
+	switch {
+	case what == "Registration":
 		return nil
+	case what == "Standing" && s.panicking != "":
+		panic(s.panicking)
 	}
 	return s.broken
 }
@@ -60,6 +65,12 @@ func (s *spy) breaks(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.broken = err
+}
+
+func (s *spy) panics(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.panicking = what
 }
 
 // seen has what calls read, and counts it.

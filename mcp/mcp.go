@@ -116,17 +116,7 @@ func (s *server) verify(ctx context.Context, token string, _ *http.Request) (*au
 
 const callerName = "caller"
 
-// callerOf returns who makes a request, as the token said.
-func callerOf(req mcp.Request) (review.Caller, bool) {
-	extra := req.GetExtra()
-	if extra == nil || extra.TokenInfo == nil {
-		return review.Caller{}, false
-	}
-	who, ok := extra.TokenInfo.Extra[callerName].(review.Caller)
-	return who, ok
-}
-
-// call is what one call of a tool leaves behind for its notice.
+// call is who calls a tool, and what the call leaves behind for its notice.
 type call struct {
 	who review.Caller
 	// resolved is the bundle of the thread that the call closed; empty if it closed none.
@@ -155,13 +145,7 @@ func (s *server) run(t tool) mcp.ToolHandler {
 				result = failed(faultf(codeInternal, "The server could not do it."))
 			}
 		}()
-		c, ok := ctx.Value(callKey{}).(*call)
-		if !ok {
-			c = &call{}
-		}
-		if c.who, ok = callerOf(req); !ok {
-			return failed(faultf(codeInternal, "The server could not do it.")), nil
-		}
+		c := ctx.Value(callKey{}).(*call)
 		a, err := t.do(s, ctx, c, req.Params.Arguments)
 		if err != nil {
 			return failed(s.faultOf(ctx, t, err)), nil

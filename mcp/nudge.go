@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -45,7 +46,11 @@ func (s *server) nudge(next mcp.MethodHandler) mcp.MethodHandler {
 		if method != "tools/call" {
 			return next(ctx, method, req)
 		}
-		c := &call{}
+		extra := req.GetExtra()
+		if extra == nil || extra.TokenInfo == nil {
+			return nil, errors.New("nobody calls") // who has no token does not come here
+		}
+		c := &call{who: extra.TokenInfo.Extra[callerName].(review.Caller)}
 		result, err := next(context.WithValue(ctx, callKey{}, c), method, req)
 		made, ok := result.(*mcp.CallToolResult)
 		if err != nil || !ok || made == nil || made.IsError || len(made.InputRequests) > 0 {
@@ -54,11 +59,7 @@ func (s *server) nudge(next mcp.MethodHandler) mcp.MethodHandler {
 		if p, ok := req.GetParams().(*mcp.CallToolParamsRaw); !ok || p.Name == inboxTool {
 			return result, nil
 		}
-		who, ok := callerOf(req)
-		if !ok {
-			return result, nil
-		}
-		text, err := s.noticeFor(ctx, who, c)
+		text, err := s.noticeFor(ctx, c)
 		if err != nil {
 			s.logger.WarnContext(ctx, "a result goes without its notice", "error", err)
 			return result, nil
@@ -83,16 +84,16 @@ func withNotice(r *mcp.CallToolResult, text string) *mcp.CallToolResult {
 
 // noticeFor returns the notice for the result of a call. It looks at the store at most twice, after the
 // look-up of the token (N-5); it writes nothing (N-4).
-func (s *server) noticeFor(ctx context.Context, who review.Caller, c *call) (text string, err error) {
+func (s *server) noticeFor(ctx context.Context, c *call) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the notice broke down: %v", p)
 		}
 	}()
-	if who.Agent == "" || who.Evidence != review.MailboxTier {
+	if c.who.Agent == "" || c.who.Evidence != review.MailboxTier {
 		return "", nil // N-9, N-11
 	}
-	mailbox := s.desk.Mailbox(who.Agent)
+	mailbox := s.desk.Mailbox(c.who.Agent)
 	queued, held, err := mailbox.Queue(ctx)
 	if err != nil {
 		return "", err

@@ -154,22 +154,20 @@ func (m Mailbox) Thread(ctx context.Context, id string) (t Thread, err error) {
 // read notes that the agent holds the bundle of a thread and read it.
 func (m Mailbox) read(w *work, t Thread) error {
 	b, err := w.Dispatch(t.Dispatch)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case b.State == Delivered:
-		return nil
 	}
-	return m.deliver(w, b)
+	return deliver(w, b)
 }
 
-// deliver takes a bundle that the agent holds to delivered, and on if nothing in it is open.
-func (m Mailbox) deliver(w *work, b Dispatch) error {
+// deliver takes a bundle that its agent holds to delivered. It may be so already. Something in it is open: else it
+// would have ended.
+func deliver(w *work, b Dispatch) error {
+	if b.State == Delivered {
+		return nil
+	}
 	if err := b.move(Delivered, w.now); err != nil {
 		return err
-	}
-	if b.Open == 0 {
-		return w.end(b, Addressed)
 	}
 	return w.keep(b)
 }
@@ -291,12 +289,7 @@ func (m Mailbox) held(w *work, id string) (Dispatch, error) {
 // Delivered notes that the agent read the bundle that it claimed; the one that it holds if the id is empty.
 // It may be delivered already.
 func (m Mailbox) Delivered(ctx context.Context, dispatch string) (b Dispatch, err error) {
-	return m.change(ctx, dispatch, func(w *work, b Dispatch) error {
-		if b.State == Delivered {
-			return nil
-		}
-		return m.deliver(w, b)
-	})
+	return m.change(ctx, dispatch, deliver)
 }
 
 // Fail gives back a bundle that the agent holds, with the reason. Its threads are drafts again.
