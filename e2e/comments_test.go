@@ -181,6 +181,8 @@ func TestReviewLoop(t *testing.T) {
 		t.Errorf("told %q", got)
 	}
 	reader.checkAxe("a resolved comment and a message")
+	reader.want(reader.Locator(".told").ScrollIntoViewIfNeeded())
+	reader.want(expect.Locator(reader.Locator(".told:has-text('new')")).ToHaveCount(0))
 	scout.call("tell_user", map[string]any{"message": "And elsewhere."})
 	p.to("/messages")
 	p.want(expect.Page(p.Page).ToHaveTitle(regexp.MustCompile(`^\(1\) Messages`)))

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -199,22 +200,22 @@ func (s *Server) changeBundle(c echo.Context) error {
 // shownMessages is how many messages the page has.
 const shownMessages = 100
 
-// elsewhere returns what agents told the person outside of conversations.
-func (s *Server) elsewhere(ctx context.Context, unread bool) ([]review.Message, error) {
+// told returns what agents told the person.
+func (s *Server) told(ctx context.Context, unread bool) ([]review.Message, error) {
 	project, err := s.notebook.known(ctx)
 	if err != nil || project == "" {
 		return nil, err
 	}
-	return s.notebook.desk.Messages(ctx, review.MessageQuery{Project: project, Elsewhere: true, Unread: unread})
+	return s.notebook.desk.Messages(ctx, review.MessageQuery{Project: project, Unread: unread})
 }
 
-// messages shows what agents told the person outside of conversations.
+// messages shows what agents told the person, in conversations and outside.
 func (s *Server) messages(c echo.Context) error {
 	if _, err := query(c); err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
-	all, err := s.elsewhere(ctx, false)
+	all, err := s.told(ctx, false)
 	if err != nil {
 		return s.deskError(c, err)
 	}
@@ -234,13 +235,18 @@ func (s *Server) messages(c echo.Context) error {
 		all = all[over:]
 		p.More = count(over, "older message", "older messages") + " in serve-web review export."
 	}
+	titles := s.titles(ctx)
 	for _, m := range slices.Backward(all) {
-		p.Messages = append(p.Messages, s.presentMessage(nil, m, 0, s.now()))
+		n := s.presentMessage(nil, m, 0, s.now())
+		if m.Conversation != "" {
+			n.Where = &templates.Link{URL: "/conversations/" + m.Conversation + "#" + m.ID, Text: cmp.Or(titles[m.Conversation], "The conversation")}
+		}
+		p.Messages = append(p.Messages, n)
 	}
 	return s.render(c, http.StatusOK, p)
 }
 
-// markRead notes that the person saw messages: those that the form names, or all outside of conversations.
+// markRead notes that the person saw messages: those that the form names, or all.
 func (s *Server) markRead(c echo.Context) error {
 	form, err := readForm(c)
 	if err != nil {
@@ -248,7 +254,7 @@ func (s *Server) markRead(c echo.Context) error {
 	}
 	ctx, ids := c.Request().Context(), form["id"]
 	if len(ids) == 0 {
-		all, err := s.elsewhere(ctx, true)
+		all, err := s.told(ctx, true)
 		if err != nil {
 			return s.deskError(c, err)
 		}

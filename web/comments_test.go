@@ -634,6 +634,9 @@ func TestTold(t *testing.T) {
 	if page := r.page("/conversations/" + conv); strings.Contains(page, "data-new") {
 		t.Error("what was read is still new")
 	}
+	if page := r.page("/messages"); !strings.Contains(page, `href="/conversations/`+conv+`#`+m.ID+`"`) || strings.Contains(page, "data-new") {
+		t.Error("the page of messages does not lead to it, or has it as new")
+	}
 	r.src.write(logWith(t, conv, append(events, `{"type":"tool_call_response","timestamp":"2026-05-13 11:06:00","id":"1","content":[`+
 		`{"type":"text","text":"Half of it is **done**.","annotations":{"audience":["user"]}},{"type":"text","text":"Message shown to user.","annotations":{"audience":["assistant"]}}]}`)...))
 	if got, want := order(r.page("/conversations/"+conv)), []string{"e0", "e1", "e2", "e3"}; !slices.Equal(got, want) {

@@ -88,6 +88,9 @@ type spot struct {
 // counts is how much of a project waits for the person.
 type counts struct{ drafts, unread int }
 
+// mostTold is how many messages stand in a conversation at the most, the latest.
+const mostTold = 200
+
 // keptNotes is how many conversations the notebook keeps at the most. Each follows from the desk.
 const keptNotes = 256
 
@@ -165,6 +168,8 @@ func (n *notebook) of(ctx context.Context, id string, now time.Time) (found *not
 			return nil, err
 		}
 	}
+	// An agent can go on telling for days; what is older is under the messages.
+	found.Messages = found.Messages[max(0, len(found.Messages)-mostTold):]
 	for _, d := range found.Dispatches {
 		found.until = earlier(found.until, changesAt(d))
 	}
