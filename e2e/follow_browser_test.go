@@ -259,6 +259,12 @@ func TestFollowRemoved(t *testing.T) {
 	if got := p.count("#entries article"); got != n {
 		t.Errorf("%d entries, want the %d that there were", got, n)
 	}
+	// As a switch of branches and back does it.
+	l.run.comeBack()
+	p.want(expect.Locator(p.Locator("#live")).Not().ToHaveText("Removed"))
+	l.run.append(request("Back again"))
+	p.has("Back again")
+	l.same(p, "put back")
 }
 
 // TestFollowReset: where the history changed the page becomes what a new one would be, without being

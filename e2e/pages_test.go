@@ -112,6 +112,8 @@ func TestRedirects(t *testing.T) {
 		{"/", everyListing},
 		{"/conversations/jp-c17725285310", everything},
 		{"/conversations/17725285310-an-older-title", everything},
+		{everything + "/", everything},
+		{everything + "/?view=raw", everything + "?view=raw"},
 		{"/conversations/17725285310-why-latency-doubles-at-the-full-hour", everything},
 	} {
 		res, _ := s.answer(tt.path)

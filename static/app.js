@@ -303,7 +303,7 @@ function make(name, attributes, ...content) {
 // focus, folds and inner scrollers survive. Whether a fold is open is the reader's.
 function morph(from, to) {
   morphAttributes(from, to);
-  // The server sends no buttons: those here are this script's.
+  // Buttons are this script's.
   let old = [...from.childNodes].filter((n) => n.localName !== 'button'), next = [...to.childNodes];
   const most = Math.min(old.length, next.length);
   let head = 0, tail = 0;
@@ -406,7 +406,7 @@ function newTranscript(main, entries, announce) {
   let gesture = 0, up = 0, folded = 0, held = false, touchAt = 0;
   let last = {};
 
-  // Where the document does not scroll, an element around the entries does.
+  // Where the document does not scroll, an element around does.
   function scroller() {
     for (let e = entries; e && e !== document.body; e = e.parentElement) {
       if (e.scrollHeight > e.clientHeight && /auto|scroll/.test(getComputedStyle(e).overflowY)) return e;
@@ -910,7 +910,7 @@ function newKeys(transcript) {
   });
 }
 
-// What a browser keeps of the reader's choices; there may be no place for it.
+// What a browser keeps of the reader's choices, if it can.
 const kept = {
   get(name) {
     try {
@@ -1001,7 +1001,7 @@ function newAnnouncer() {
 function newLamp(isTranscript, announce) {
   const element = document.getElementById('live');
   const patience = 2_000, giveUp = 30_000;
-  let lost, timer, status, gone = false, stream = 'closed', shown, said;
+  let lost, timer, status, gone, stream = 'closed', shown, said;
 
   function words() {
     if (gone) return ['offline', 'Removed'];
@@ -1053,8 +1053,8 @@ function newLamp(isTranscript, announce) {
       status = now;
       show();
     },
-    gone() {
-      gone = true;
+    gone(is) {
+      gone = is;
       show();
     },
   };
@@ -1145,6 +1145,7 @@ function livePage() {
     if (m.state) return lamp.stream((state = m.state));
     if (m.topic === list) {
       if (m.event === 'list') applyList(m.data, main?.dataset.conversation);
+      if (isGone && nav.querySelector('[aria-current]')) renew(end(false)); // it was put back
       if (m.event === 'list' && m.id) nav.dataset.position = m.id;
     } else if (m.topic === topic) {
       if (m.event === 'entries') transcript.apply(m);
@@ -1155,9 +1156,8 @@ function livePage() {
     }
     dispatchEvent(new CustomEvent('said', { detail: m })); // for comments.js
   }
-  function end() {
-    isGone = true;
-    lamp.gone();
+  function end(is = true) {
+    lamp.gone((isGone = is));
   }
 
   // The history changed: the page becomes what a new one would be, in place, so that the reader keeps
@@ -1184,7 +1184,7 @@ function livePage() {
     follow();
   }
 
-  // A timer that comes late, after sleep, finds the last sign of life long ago; so this notices it too.
+  // After sleep a timer comes late and finds the last sign of life long ago.
   setInterval(() => {
     if (!way || state === 'ended' || state === 'locked' || (document.hidden && ways[0] === alone)) return;
     const now = Date.now();

@@ -10,9 +10,8 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
   let reading; // what waits to be seen
   const flat = (s) => s.replace(/\s+/g, ' ').trim();
 
-  // A dialog for the forms of other pages. What was typed is kept until it was taken.
+  // A dialog for the forms of other pages, there once it is asked for. What was typed is kept until it was taken.
   const dialog = make('dialog', { class: 'comment', 'aria-label': 'Comment' });
-  document.body.append(dialog);
   dialog.setAttribute('closedby', 'any');
 
   async function ask(url) {
@@ -26,6 +25,7 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
     const parts = page.querySelectorAll('main > .problem, main > form');
     if (!parts.length) return location.assign(url);
     dialog.replaceChildren(close, heading, ...parts);
+    if (!dialog.isConnected) document.body.append(dialog);
     if (!dialog.open) dialog.showModal();
     dialog.querySelector('textarea')?.focus();
   }
@@ -199,7 +199,6 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
 
     // What is selected in one entry can be commented on.
     const button = make('button', { type: 'button', id: 'remark', hidden: '' }, 'Comment');
-    document.body.append(button);
     let chosen;
     function choose() {
       const s = getSelection();
@@ -211,6 +210,7 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
       chosen = quote && link && { article, quote, range: range.cloneRange(), link };
       button.hidden = !chosen;
       if (!chosen) return;
+      if (!button.isConnected) document.body.append(button);
       const box = range.getBoundingClientRect();
       const bar = document.getElementById('bar').getBoundingClientRect().bottom;
       button.style.insetBlockStart = `${Math.min(innerHeight - 56, Math.max(bar + 8, box.bottom + 8))}px`;

@@ -128,8 +128,9 @@ type PartOf struct {
 }
 
 // More are addresses of what a page does not have, in one direction: Parts gives the next parts alone,
-// Next is the page with them, Far the one at the end of that direction, All that with everything.
-type More struct{ Parts, Next, Far, All string }
+// Next is the page with them, Far the one at the end of that direction, All that with everything, which is of
+// this Size.
+type More struct{ Parts, Next, Far, All, Size string }
 
 // Parts are parts of a conversation for a page that has others. Position and Live are as those of the
 // page, if they reach the end.

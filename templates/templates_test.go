@@ -107,7 +107,7 @@ func fixtures() map[string]component {
 			Frame: frame(hostile, list()), ID: "17636257631", Title: hostile, View: "user", Position: "12-9f3c2a71",
 			When: at("5 minutes ago"), Facts: []string{"12 events", "2 turns"}, Labels: []string{"review"},
 			Marks: []string{"pinned", "expires tomorrow"}, Problem: "The log ends too early.", Sections: parts(articles()),
-			Earlier: &templates.More{Parts: "/parts?before=e0", Next: "/conversations/1?before=e0", Far: "/conversations/1?at=e0", All: "/conversations/1?all=1"},
+			Earlier: &templates.More{Parts: "/parts?before=e0", Next: "/conversations/1?before=e0", Far: "/conversations/1?at=e0", All: "/conversations/1?all=1", Size: "1,204 events"},
 			Later:   &templates.More{Parts: "/parts?at=e9", Next: "/conversations/1?at=e9", Far: "/conversations/1?"},
 		},
 		"conversation-empty": templates.ConversationPage{Frame: frame("Untitled", list()), ID: "1", Title: "Untitled", View: "user", Position: "0-00000000"},

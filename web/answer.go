@@ -30,10 +30,6 @@ func (s *Server) answer(next echo.HandlerFunc) echo.HandlerFunc {
 		err := guarded(func() error { return next(c) })
 		if err != nil {
 			s.fail(c, err)
-			if c.Response().Committed && c.Response().Status < http.StatusBadRequest {
-				// Part of a good answer is out. Only a broken connection can say that it is not whole.
-				panic(http.ErrAbortHandler)
-			}
 		}
 		level := slog.LevelDebug
 		if err != nil {
@@ -44,6 +40,10 @@ func (s *Server) answer(next echo.HandlerFunc) echo.HandlerFunc {
 			slog.String("route", c.Path()),
 			slog.Int("status", c.Response().Status),
 			slog.Duration("duration", s.now().Sub(began)))
+		if err != nil && c.Response().Committed && c.Response().Status < http.StatusBadRequest {
+			// Part of a good answer is out. Only a broken connection can say that it is not whole.
+			panic(http.ErrAbortHandler)
+		}
 		return nil
 	}
 }

@@ -190,7 +190,9 @@ type remark struct {
 	nth   int
 	body  string
 	key   string
-	log   *conversation.Log
+	// title is that of the conversation, hash the identity of the event, and about how it begins.
+	title, about string
+	hash         uint32
 }
 
 // remarkOf reads which entry a comment is about.
@@ -220,13 +222,38 @@ func (s *Server) remarkOf(c echo.Context, values func(string) string) (r remark,
 			return r, badRequest("The parameter nth is a number.")
 		}
 	}
-	if r.log, err = s.library.Read(c.Request().Context(), id); err != nil {
-		return r, err
+	err = s.transcripts.withLog(c.Request().Context(), id, func(log *conversation.Log) error {
+		if r.event >= log.Len() {
+			return errNoEntry
+		}
+		events, err := log.Range(r.event, r.event+1)
+		if err != nil {
+			return err
+		}
+		r.title, _ = titleOf(&log.Summary)
+		r.hash, r.about = identity(events[0]), beginningOf(events[0])
+		return nil
+	})
+	return r, err
+}
+
+// beginningOf is the beginning of what an event says, for who cannot see the entry; "" where it says nothing in
+// words.
+func beginningOf(e conversation.Event) string {
+	text := ""
+	switch b := e.Body.(type) {
+	case conversation.Request:
+		text = b.Text
+	case conversation.Message:
+		text = b.Text
+	case conversation.ToolResponse:
+		for _, block := range b.Content {
+			if t, ok := block.(conversation.Text); ok && text == "" {
+				text = t.Text
+			}
+		}
 	}
-	if r.event >= r.log.Len() {
-		return r, errNoEntry
-	}
-	return r, nil
+	return named(text, review.MaxQuote)
 }
 
 func (r remark) back() templates.Link {
@@ -254,13 +281,12 @@ func (s *Server) commentPage(c echo.Context, status int, r remark, problem strin
 	if err := s.notebook.desk.Check(c.Request().Context()); problem == "" && err != nil {
 		f.Problem, _ = offReason(err)
 	}
-	title, _ := titleOf(&r.log.Summary)
 	back := r.back()
-	back.Text = title
+	back.Text = r.title
 	return s.render(c, status, templates.CommentPage{DeskFrame: f, Back: back, Forms: []templates.Form{{
 		Action: "/conversations/" + r.conversation + "/comment",
 		Hidden: [][2]string{{"view", string(r.view)}, {"at", r.entry}, {"quote", r.quote}, {"nth", strconv.Itoa(r.nth)}, {"key", r.key}},
-		Quote:  markdown.Visible(r.quote),
+		Quote:  cmp.Or(markdown.Visible(r.quote), r.about),
 		Label:  "What should be different?", ID: "body", Text: r.body, Max: review.MaxBody,
 		Buttons: []templates.Button{{Act: "keep", Name: "Keep as a draft"}},
 	}}})
@@ -276,16 +302,12 @@ func (s *Server) comment(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	events, err := r.log.Range(r.event, r.event+1)
-	if err != nil {
-		return err
-	}
 	project, err := s.notebook.made(c.Request().Context())
 	if err == nil {
 		var t review.Thread
 		t, err = s.notebook.desk.Comment(c.Request().Context(), review.NewThread{
 			Project: project, Body: r.body, Key: r.key,
-			Place: review.Place{Conversation: r.conversation, Event: r.event, Hash: identity(events[0]), Quote: r.quote, Nth: r.nth},
+			Place: review.Place{Conversation: r.conversation, Event: r.event, Hash: r.hash, Quote: r.quote, Nth: r.nth},
 		})
 		if err == nil {
 			back := r.back().URL
@@ -309,11 +331,11 @@ func (s *Server) notes(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	log, err := s.library.Read(c.Request().Context(), id)
-	if err != nil {
+	var b beside
+	err = s.transcripts.withLog(c.Request().Context(), id, func(log *conversation.Log) (err error) {
+		b, err = s.besideOf(c.Request().Context(), log, v, s.now())
 		return err
-	}
-	b, err := s.besideOf(c.Request().Context(), log, v, s.now())
+	})
 	if err != nil {
 		return err
 	}
@@ -339,7 +361,7 @@ func (s *Server) threadNote(ctx context.Context, t review.Thread, titles map[str
 
 // titles are those of all conversations, by their ids. Without the list they are not known.
 func (s *Server) titles(ctx context.Context) map[string]string {
-	sums, err := s.library.List(ctx)
+	sums, err := s.summaries(ctx)
 	if err != nil {
 		return nil
 	}

@@ -167,6 +167,9 @@ func order(page string) []string {
 // TestComment: a comment stands behind the entry that it is about, in every view and wherever that is shown.
 func TestComment(t *testing.T) {
 	r := newReviewing(t, logWith(t, conv, turnStart(), request("a"), answer("b"), answer("c"), toolText("d"), answer("e")))
+	if page := r.page("/conversations/" + conv + "/comment?at=e1"); !strings.Contains(page, `<blockquote class="quote" dir="auto">a</blockquote>`) {
+		t.Error("the form does not say what the comment is about")
+	}
 	id := r.comment("e2", "Say *more*.", "quote", "b c", "nth", "1", "key", strings.Repeat("k", 20))
 	if again := r.comment("e2", "Say *more*.", "quote", "b c", "nth", "1", "key", strings.Repeat("k", 20)); again != id {
 		t.Errorf("the same form made %s after %s, want one comment", again, id)
@@ -359,6 +362,12 @@ func TestReviewRoutesRead(t *testing.T) {
 		if res := r.post(target, url.Values{"act": {"delete"}}); res.StatusCode != http.StatusMethodNotAllowed && res.StatusCode != http.StatusNotFound {
 			t.Errorf("POST %s: status %d, want 405 or 404", target, res.StatusCode)
 		}
+	}
+	// The address of a form that was refused stays in the bar, and whoever loads it from there reads it.
+	if res := ask(r, "GET", "/bundles"); res.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("GET /bundles: status %d, want 405", res.StatusCode)
+	} else if page := body(t, res); strings.Contains(page, "can only be read") || !strings.Contains(page, "Nothing was changed.") {
+		t.Errorf("GET of an address that only takes a form says that it answers GET:\n%s", page)
 	}
 	// The agents' door has rules of its own, behind the check of the host name.
 	if res := ask(r, "POST", "/mcp"); res.StatusCode != http.StatusTeapot {

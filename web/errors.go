@@ -33,7 +33,7 @@ type badRequest string
 
 func (b badRequest) Error() string { return string(b) }
 
-const errNoView badRequest = "There is no such view of a conversation: user, raw and model are."
+const errNoView badRequest = "There is no such view of a conversation. The views are user, raw and model."
 
 // failure is what a person is told of an error.
 type failure struct {
@@ -77,8 +77,8 @@ var failures = [...]struct {
 		problem: "There is no page at this address.",
 		advice:  "Begin at the list of conversations."}},
 	{echo.ErrMethodNotAllowed, failure{status: http.StatusMethodNotAllowed, heading: "Not allowed",
-		problem: "This address can only be read: it answers GET and HEAD.",
-		advice:  "Nothing was changed."}},
+		problem: "This address does not answer requests of this kind.",
+		advice:  "Nothing was changed. Begin at the list of conversations."}},
 	{errNoToken, failure{status: http.StatusUnauthorized, enter: true, heading: "This server asks for a token",
 		problem: "Open the link that the server printed when it started, or enter its token here."}},
 	{errWrongToken, failure{status: http.StatusForbidden, enter: true, heading: "This is not the token",
@@ -136,7 +136,9 @@ func (e requestError) Unwrap() error { return e.err }
 // fail answers with what err means, if nothing was answered yet, and logs a cause that is ours.
 func (s *Server) fail(c echo.Context, err error) {
 	f := failureOf(err)
-	if f.status >= http.StatusInternalServerError {
+	// The writing of an answer fails where its reader left, and ends the request: no mistake of ours.
+	left := c.Request().Context().Err() != nil && !errors.Is(err, errPanic)
+	if f.status >= http.StatusInternalServerError && !left {
 		s.log.LogAttrs(c.Request().Context(), slog.LevelError, "request failed",
 			slog.String("route", c.Path()), slog.Any("error", err))
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bufio"
+	"fmt"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -28,18 +29,20 @@ func (s *Server) writeEvents(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	var view func([]conversation.Event) userview.View
+	keep := func(e conversation.Event) (conversation.Event, bool) { return e, true }
 	switch values.Get("view") {
 	case "", "raw":
-		view = userview.Raw
 	case string(userView):
-		view = userview.User
+		keep = userview.UserEvent
 	default:
 		return badRequest("The parameter view is raw or user.")
 	}
+	// Those that are being written are in memory, and no others: a conversation can be large, and a client slow.
+	var log *conversation.Log
 	var events []conversation.Event
-	err = s.transcripts.withLog(c.Request().Context(), id, func(log *conversation.Log) (err error) {
-		events, err = log.All()
+	err = s.transcripts.withLog(c.Request().Context(), id, func(l *conversation.Log) (err error) {
+		log = l
+		events, err = log.Range(0, min(eventsAtOnce, log.Len()))
 		return err
 	})
 	if err != nil {
@@ -47,15 +50,32 @@ func (s *Server) writeEvents(c echo.Context) error {
 	}
 	c.Response().Header().Set(echo.HeaderContentType, mimeJSON)
 	c.Response().WriteHeader(http.StatusOK)
-	// The events are written from where they lie: a conversation can be large.
+	if c.Request().Method == http.MethodHead {
+		return nil
+	}
 	w := bufio.NewWriter(pacedWriter{c.Response()})
 	w.WriteString(`{"conversation":"` + id + `","data":[`)
-	for i, item := range view(events).Items {
-		if i > 0 {
-			w.WriteByte(',')
+	separator := ""
+	for next := 0; ; {
+		for _, e := range events {
+			if kept, ok := keep(e); ok {
+				w.WriteString(separator)
+				if _, err := w.Write(kept.Raw); err != nil {
+					return err
+				}
+				separator = ","
+			}
 		}
-		w.Write(item.Event.Raw)
+		if next += len(events); next >= log.Len() {
+			break
+		}
+		if events, err = log.Range(next, min(next+eventsAtOnce, log.Len())); err != nil {
+			return fmt.Errorf("reading on in events: %w", err)
+		}
 	}
 	w.WriteString("]}\n")
 	return w.Flush() // an error of the writes before is kept until here
 }
+
+// eventsAtOnce is how many events are read at a time to be written.
+const eventsAtOnce = 100

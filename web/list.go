@@ -48,7 +48,7 @@ func (s *Server) list(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	sums, err := s.library.List(c.Request().Context())
+	sums, err := s.summaries(c.Request().Context())
 	if err != nil {
 		return fmt.Errorf("listing conversations: %w", err)
 	}
@@ -112,7 +112,7 @@ func (s *Server) frame(title string, sums []conversation.Summary, q listQuery, c
 // sideFrame is what stands around a page that is not the list's own. Such a page stands without the list,
 // too, which then says so.
 func (s *Server) sideFrame(c echo.Context, title, current string) templates.Frame {
-	sums, err := s.library.List(c.Request().Context())
+	sums, err := s.summaries(c.Request().Context())
 	f := s.frame(title, sums, listQuery{}, current)
 	f.Desk = s.deskLink(c.Request().Context())
 	if err != nil {
@@ -139,12 +139,12 @@ func (s *Server) dated() string {
 	return ""
 }
 
-// presentList shows those of sums that q asks for, the pinned first, then by last activity: a page of
+// presentList shows those of sums that q asks for, whose titles have each of its words, the pinned first, then by last activity: a page of
 // them, or the first [sideRows], where the current conversation stands last if it would be cut off.
 func presentList(sums []conversation.Summary, q listQuery, now time.Time) templates.List {
 	l := templates.List{Query: q.text, Archived: q.archived}
 	folded := folder()
-	want := folded(strings.TrimSpace(q.text))
+	words := strings.Fields(folded(q.text))
 	var shown []*conversation.Summary
 	for i := range sums {
 		sum := &sums[i]
@@ -152,8 +152,10 @@ func presentList(sums []conversation.Summary, q listQuery, now time.Time) templa
 			continue
 		}
 		l.Total++
-		if want != "" {
-			if title, _ := titleOf(sum); !strings.Contains(folded(title), want) {
+		if len(words) > 0 {
+			title, _ := titleOf(sum)
+			title = folded(title)
+			if slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(title, word) }) {
 				continue
 			}
 		}

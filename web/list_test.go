@@ -78,6 +78,8 @@ func TestFilter(t *testing.T) {
 		"istanbul":       {"3"},
 		"strasse":        {"4"},
 		"STRASSE":        {"4"},
+		"the please":     {"5"}, // each word, wherever it stands
+		"the école":      nil,
 		"fix the driver": {"5"}, // as it is shown, not as it was written
 		"untitled":       {"6"}, // 4.6: the placeholder is found too
 		"設計":             {"7"},

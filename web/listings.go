@@ -83,6 +83,27 @@ func (l *listings) tell() {
 	}
 }
 
+// known returns what a look told of which nothing has changed; nil if nobody follows, or looked.
+func (l *listings) known() []conversation.Summary {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.due {
+		return nil
+	}
+	return l.sums
+}
+
+// summaries returns all conversations for a page. Where a list is followed, the last look serves pages, too: a
+// look at many conversations takes longer than all else of a page.
+func (s *Server) summaries(ctx context.Context) ([]conversation.Summary, error) {
+	if s.live != nil {
+		if sums := s.live.listings.known(); sums != nil {
+			return sums, nil
+		}
+	}
+	return s.library.List(ctx)
+}
+
 // list returns what the library lists.
 func (l *listings) list(ctx context.Context) ([]conversation.Summary, error) {
 	l.looking.Lock()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"serve-web/conversation"
+	"serve-web/web"
 )
 
 // counted is a source that counts how often it is asked for the list.
@@ -125,4 +126,39 @@ func TestListings(t *testing.T) {
 			t.Errorf("followed after all left = %q, want nothing", got)
 		}
 	})
+}
+
+// TestPagesShareTheList: as long as a list is followed, pages look at no conversation of it but their own, and none shows
+// what is out of date.
+func TestPagesShareTheList(t *testing.T) {
+	src := &counted{source: newSource(logWith(t, conv, request("a")), logWith(t, "17251488010", request("b")))}
+	h := web.New(web.Config{Library: src, Follower: src, Now: src.now})
+	server := listen(t, h)
+	looks := func() int { return int(src.lists.Load()) }
+	for range 3 {
+		body(t, ask(h, "GET", "/conversations/"+conv))
+	}
+	if n := looks(); n != 3 {
+		t.Errorf("three pages that nobody follows looked %d times, want 3", n)
+	}
+	s := open(t, server, "/conversations/live")
+	s.want("list")
+	before := looks()
+	for range 3 {
+		body(t, ask(h, "GET", "/conversations/"+conv))
+		body(t, ask(h, "GET", "/conversations"))
+	}
+	if n := looks() - before; n != 0 {
+		t.Errorf("six pages beside a list that is followed looked %d times, want never", n)
+	}
+	for i := range 5 {
+		title := fmt.Sprintf("Title %d", i)
+		log := logWith(t, conv, request("a"))
+		log.Summary.Title = title
+		src.write(log)
+		if page := body(t, ask(h, "GET", "/conversations")); !strings.Contains(page, title) {
+			t.Errorf("the page after a change does not have %q", title)
+		}
+	}
+	s.leave()
 }

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"log/slog"
 	"net"
@@ -38,11 +39,11 @@ func (p pipes) dial() net.Conn {
 }
 
 // paced serves a long conversation in a bubble, and notes when each request was done.
-func paced(t *testing.T) (p pipes, done <-chan time.Time) {
+func paced(t *testing.T, logs io.Writer) (p pipes, done <-chan time.Time) {
 	lib := newLibrary(web.LogOf(t, conv, []byte(`[{"type":"chat_request","content":"`+strings.Repeat("words ", 100_000)+`"}`+
 		strings.Repeat(`,{"type":"chat_request","content":"`+strings.Repeat("words ", 5_000)+`"}`, 20)+
 		`,{"type":"tool_call_response","id":"a","content":[{"type":"resource","resource":{"uri":"x","blob":"`+strings.Repeat("AAAA", 250_000)+`"}}]}]`)))
-	s := newServer(lib, io.Discard).WithoutColours()
+	s := newServer(lib, logs).WithoutColours()
 	ended := make(chan time.Time, 100)
 	p = pipes{make(chan net.Conn), make(chan struct{})}
 	server := &http.Server{
@@ -64,7 +65,8 @@ var longAnswers = []string{"/conversations/" + conv + "?all=1", "/conversations/
 func TestStalledReader(t *testing.T) {
 	for _, target := range longAnswers {
 		synctest.Test(t, func(t *testing.T) {
-			p, done := paced(t)
+			var logs bytes.Buffer
+			p, done := paced(t, &logs)
 			c := p.dial()
 			defer c.Close()
 			start := time.Now()
@@ -77,6 +79,31 @@ func TestStalledReader(t *testing.T) {
 			if _, err := io.Copy(io.Discard, c); err != nil {
 				t.Errorf("the connection = %v, want it closed", err)
 			}
+			if strings.Contains(logs.String(), "level=ERROR") {
+				t.Errorf("GET %s with no reader logs %s, want no error of ours", target, &logs)
+			}
+		})
+	}
+}
+
+// TestReaderWhoLeaves: who closes a page before all of it is there made no error of ours.
+func TestReaderWhoLeaves(t *testing.T) {
+	for _, target := range longAnswers {
+		synctest.Test(t, func(t *testing.T) {
+			var logs bytes.Buffer
+			p, done := paced(t, &logs)
+			c := p.dial()
+			if _, err := io.WriteString(c, "GET "+target+" HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.CopyN(io.Discard, c, 64<<10); err != nil {
+				t.Fatal(err)
+			}
+			c.Close()
+			<-done
+			if got := logs.String(); !strings.Contains(got, "msg=request ") || strings.Contains(got, "level=ERROR") {
+				t.Errorf("GET %s by a client who leaves logs %s, want the request, and no error of ours", target, got)
+			}
 		})
 	}
 }
@@ -85,7 +112,7 @@ func TestStalledReader(t *testing.T) {
 func TestSlowReader(t *testing.T) {
 	for _, target := range longAnswers {
 		synctest.Test(t, func(t *testing.T) {
-			p, done := paced(t)
+			p, done := paced(t, io.Discard)
 			c := p.dial()
 			defer c.Close()
 			start := time.Now()

@@ -20,7 +20,7 @@ import (
 const (
 	pageBytes    = 100 << 10
 	pageElements = 1000
-	// pageParts is how many parts are looked through for entries.
+	// pageParts is how many parts are looked through for entries, and more only where there are none.
 	pageParts = 64
 )
 
@@ -155,7 +155,7 @@ func (t *transcripts) sheetOf(log *conversation.Log, v view, s span) (*sheet, er
 		from, step = survey.PartAt(max(s.before-1, 0)), -1
 	}
 	bytes, elements := 0, 0
-	for i := from; i >= 0 && i < survey.Parts() && (i-from)*step < pageParts; i += step {
+	for i := from; i >= 0 && i < survey.Parts() && ((i-from)*step < pageParts || elements == 0); i += step {
 		if i == survey.Parts()-1 && !s.exact {
 			first, _ := survey.Part(from)
 			return t.latest(log, v, first.First)
@@ -214,7 +214,7 @@ func (t *transcripts) latest(log *conversation.Log, v view, from int) (*sheet, e
 			return true
 		}
 		_, more := fitting(t.shown())
-		return more && parts < pageParts
+		return more && (parts < pageParts || t.len() == 0)
 	})
 	if err != nil {
 		return nil, err
@@ -294,6 +294,7 @@ func presentMore(s *sheet) (earlier, later *templates.More) {
 			Next:  base + query + "&before=e" + strconv.Itoa(s.first),
 			Far:   base + query + "&at=e0",
 			All:   base + query + "&all=1",
+			Size:  count(s.whole.log.Len(), "event", "events"),
 		}
 	}
 	if !s.ends() {

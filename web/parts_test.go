@@ -313,6 +313,23 @@ func TestPartLinks(t *testing.T) {
 	}
 }
 
+// TestNoEmptyPage: where the latest parts show nothing, however many they are, a page shows those before.
+func TestNoEmptyPage(t *testing.T) {
+	raws := []jsontext.Value{event("turn"), event("request:what is asked"), event("message:what is said")}
+	for range 1200 {
+		raws = append(raws, event("reasoning:hm"), event("call:a"), event(`blocks:{"type":"text","text":"x","annotations":{"audience":["assistant"]}}`))
+	}
+	log, _ := away(logOf("1", raws))
+	if n := log.Survey.Parts(); n <= pageParts {
+		t.Fatalf("the log has %d parts, too few", n)
+	}
+	for _, query := range []string{"", "?before=e3500", "/parts?before=e3500"} {
+		if _, page := Get(serverOf(log), "/conversations/1"+query); !strings.Contains(page, "what is said") {
+			t.Errorf("GET /conversations/1%s shows nothing of what there is to see", query)
+		}
+	}
+}
+
 // edited is a library whose conversation was edited since it was read first.
 type edited struct {
 	*changing

@@ -15,6 +15,7 @@ func (s *Server) routes() {
 	get("/conversations", s.list)
 	get("/conversations/", home)
 	get("/conversations/:id", s.conversation)
+	get("/conversations/:id/", slash)
 	get("/conversations/:id/parts", s.parts)
 	get("/conversations/:id/events", s.readEvents)
 	get("/conversations/:id/text/:entry", s.text)

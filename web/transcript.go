@@ -912,7 +912,6 @@ func (t *transcript) settled(p *presenter) *transcript {
 		return t
 	}
 	next := *t
-	next.rest = sums{touched: -1}
 	whole := t.wholes()
 	changed := false
 	settle := func(list []*entry) []*entry {
@@ -947,10 +946,7 @@ func (t *transcript) settled(p *presenter) *transcript {
 	if !changed {
 		return t
 	}
-	next.rest = next.done.all()
-	for _, e := range next.tail {
-		next.rest = next.rest.with(e)
-	}
+	next.resum()
 	return &next
 }
 

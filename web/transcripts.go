@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"serve-web/conversation"
 	"serve-web/templates"
@@ -65,6 +66,12 @@ func (t *transcripts) withLog(ctx context.Context, id string, show func(*convers
 		}
 		if err = show(log); !errors.Is(err, conversation.ErrChanged) || try == changes {
 			return err
+		}
+		// Whoever writes it in place needs a moment.
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Millisecond << try):
 		}
 	}
 }

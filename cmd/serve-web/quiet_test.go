@@ -2,11 +2,15 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,6 +18,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"serve-web/source/plugin/host"
 )
 
 // canary is in every text of the workspace, and in all that is asked with.
@@ -150,6 +156,47 @@ func TestLogIsQuiet(t *testing.T) {
 		read(path)
 	}
 
+	// What is written, and refused.
+	post := func(path string, form url.Values) string {
+		t.Helper()
+		r, err := c.PostForm(base+path, form)
+		must(t, err)
+		defer r.Body.Close()
+		b, err := io.ReadAll(r.Body)
+		must(t, err)
+		return string(b)
+	}
+	made := post("/agents", url.Values{"name": {canary}})
+	agentToken := regexp.MustCompile(`serveweb_\w+`).FindString(made)
+	if agentToken == "" {
+		t.Fatalf("no agent was made: %s", made)
+	}
+	const talks = "/conversations/17829000000"
+	for _, body := range []string{canary, "", strings.Repeat(canary, 2000)} {
+		post(talks+"/comment", url.Values{"at": {"e3"}, "quote": {canary}, "body": {body}})
+	}
+	post("/bundles", url.Values{"agent": {canary}, "note": {canary}, "thread": {canary}})
+	post("/threads/"+canary, url.Values{"act": {canary}})
+	post("/messages", url.Values{"id": {canary}})
+	for _, bearer := range []string{agentToken, canary, ""} {
+		for _, message := range []string{
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tell_user","arguments":{"message":"` + canary + `","conversationId":"` + canary + `"}}}`,
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tell_user","arguments":{"message":"` + canary + `"}}}`,
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + canary + `","arguments":{"` + canary + `":1}}}`,
+			`{"jsonrpc":"2.0","id":1,"method":"` + canary + `"}`, canary,
+		} {
+			req, err := http.NewRequest(http.MethodPost, base+"/mcp", strings.NewReader(message))
+			must(t, err)
+			req.Header = http.Header{"Authorization": {"Bearer " + bearer}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Protocol-Version": {"2025-11-25"}}
+			r, err := c.Do(req)
+			must(t, err)
+			r.Body.Close()
+		}
+	}
+	if !strings.Contains(read("/messages"), canary) || !strings.Contains(read("/comments"), canary) {
+		t.Error("nothing was written that could be told")
+	}
+
 	// What no browser sends.
 	for _, raw := range []string{
 		canary + " / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n",
@@ -186,12 +233,67 @@ func TestLogIsQuiet(t *testing.T) {
 	}
 	var loud []string
 	for line := range strings.Lines(log) {
-		if strings.Contains(strings.ToLower(line), strings.ToLower(canary)) || strings.Contains(line, token) {
+		if strings.Contains(strings.ToLower(line), strings.ToLower(canary)) || strings.Contains(line, token) || strings.Contains(line, agentToken) {
 			loud = append(loud, line)
 		}
 	}
 	if len(loud) > 0 {
 		slices.Sort(loud)
 		t.Errorf("%d lines of the log tell what was read, as: %s", len(loud), slices.Compact(loud)[:min(len(loud), 10)])
+	}
+}
+
+// TestPluginLogIsQuiet: what a plugin logs, which JP keeps, tells as little, whether JP is asked for the conversations or they
+// are read where they lie; neither does what stands on standard error.
+func TestPluginLogIsQuiet(t *testing.T) {
+	for name, ways := range map[string]host.Ways{
+		"as it should be": {},
+		"errors with words": {Answer: func(request, answer []byte, write func([]byte)) {
+			var q struct{ ID string }
+			json.Unmarshal(request, &q)
+			if bytes.Contains(request, []byte("17829000000")) {
+				answer = []byte(`{"type":"error","id":"` + q.ID + `","request":"read_events","message":"failed to load events: ` + canary + `"}` + "\n")
+			}
+			write(answer)
+		}},
+		"nonsense": {Answer: func(_, answer []byte, write func([]byte)) {
+			write([]byte(canary + "\n"))
+			write([]byte(`{"type":"` + canary + `","` + canary + `":1}` + "\n"))
+			write(answer)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := sing(t)
+			log := new(buffer)
+			s := start(t, host.Config{
+				Library: openLibrary(t, dir), Ways: ways, Init: host.Init{Args: []string{"--port=0"}, LogLevel: 4},
+				Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug - 8})),
+			})
+			shown := 0
+			for _, path := range []string{"/conversations?q=" + canary, "/" + canary, "/conversations/" + canary, "/conversations/17829000000?view=raw", "/conversations/17829000000?view=" + canary,
+				"/conversations/17829000010", "/conversations/17829000020", "/conversations/17829000030", "/conversations/17829000040?view=model", "/conversations/17829000080", "/conversations/17829000000/events"} {
+				answer, err := http.Get(s.url + path)
+				must(t, err)
+				b, err := io.ReadAll(answer.Body)
+				must(t, err)
+				answer.Body.Close()
+				if strings.Contains(string(b), canary) {
+					shown++
+				}
+			}
+			if shown < 2 {
+				t.Errorf("%d pages show what the workspace says, want some", shown)
+			}
+			s.stdin.Close()
+			s.wait(t)
+			if !strings.Contains(log.String(), "msg=\"request ") {
+				t.Errorf("the log has no requests:\n%s", log)
+			}
+			for line := range strings.Lines(log.String() + s.log.String()) {
+				if strings.Contains(strings.ToLower(line), strings.ToLower(canary)) {
+					t.Errorf("the log tells what was read: %s", line)
+				}
+			}
+		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -60,16 +61,24 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// BenchmarkList lists 5,000 conversations, cold (nothing known) and unchanged, each against a bare
-// walk of the same tree in the same round.
+// BenchmarkList lists 10,000 conversations, cold (nothing known) and unchanged, each against a bare
+// walk of the same tree in the same round, and says how much memory is kept for them.
 func BenchmarkList(b *testing.B) {
-	dir := generate(b, 5000)
+	const n = 10_000
+	dir := generate(b, n)
 	old := time.Now().Add(-time.Minute) // a young directory would be listed again each time
 	if err := os.Chtimes(filepath.Join(dir, ".jp", "conversations"), old, old); err != nil {
 		b.Fatal(err)
 	}
-	var cold, again []float64
+	var cold, again, kept []float64
+	heap := func() float64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc) / (1 << 20)
+	}
 	for b.Loop() {
+		before := heap()
 		floor := walk(b, filepath.Join(dir, ".jp", "conversations"))
 		l, err := jp.Open(jp.Config{Dir: dir})
 		if err != nil {
@@ -77,15 +86,17 @@ func BenchmarkList(b *testing.B) {
 		}
 		for _, to := range []*[]float64{&cold, &again} {
 			start := time.Now()
-			if sums, err := l.List(context.Background()); err != nil || len(sums) != 5000 {
+			if sums, err := l.List(context.Background()); err != nil || len(sums) != n {
 				b.Fatal(len(sums), err)
 			}
 			*to = append(*to, float64(time.Since(start))/float64(floor))
 		}
+		kept = append(kept, heap()-before)
 		if err := l.Close(); err != nil {
 			b.Fatal(err)
 		}
 	}
+	b.ReportMetric(median(kept), "MB_kept")
 	b.ReportMetric(median(cold), "cold/walk")
 	b.ReportMetric(median(again), "unchanged/walk")
 }

@@ -340,6 +340,46 @@ func TestAppendAllocates(t *testing.T) {
 	}
 }
 
+// A file that became another one without its size and time saying so is read anew once an event of it
+// is asked for, whether or not what was appended before has been compared.
+func TestSameStamp(t *testing.T) {
+	for _, prove := range []bool{false, true} {
+		a := newArea(t)
+		path := filepath.Join(a.workspace, "17000000001", "events.json")
+		a.put(filepath.Dir(path), titled("T"), pretty(message("one")))
+		a.at(path, 1)
+		l := a.open()
+		l.SetVerifyAfter(time.Hour)
+		read(t, l, "17000000001")
+		a.write(path, pretty(message("one"), message("two")))
+		a.at(path, 2)
+		read(t, l, "17000000001")
+		if prove {
+			l.Prove("17000000001")
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err == nil {
+			_, err = f.WriteString(pretty(message("six"), message("two")))
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.at(path, 2)
+		log, err := l.Read(context.Background(), "17000000001")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := log.All(); !errors.Is(err, conversation.ErrChanged) {
+			t.Fatalf("compared %v: the events of another file = %v, want ErrChanged", prove, err)
+		}
+		again := read(t, l, "17000000001")
+		if got, ok := again.Events[0].Body.(conversation.Message); !ok || got.Text != "six" {
+			t.Errorf("compared %v: event 0 = %v, want the new one", prove, again.Events[0].Body)
+		}
+	}
+}
+
 // 5.2, P-23: who answers before the first event says so. Older logs have no base configuration.
 func TestNames(t *testing.T) {
 	for i, c := range []struct {

@@ -428,7 +428,7 @@ type reader struct {
 // it is read whole now.
 func (r *reader) changed() error {
 	e := r.library.entry(r.id)
-	if k := e.kept.Load(); k != nil && k.stream == r.stream {
+	if k := e.kept.Load(); k != nil && k.log.Reader == r { // not k.stream, which is a copy once it is proven
 		e.doubt.Store(true)
 	}
 	return conversation.ErrChanged

@@ -238,7 +238,8 @@ func (h *Host) read() {
 		case "init", "describe":
 			h.logger.Warn("JP begins a second time, which is ignored", "type", a.Type) // P-16
 		default:
-			h.logger.Warn("a message from JP is of a type that is not known", "type", a.Type)
+			// Not which: it can be anything, and the log tells no text that it was not made for.
+			h.logger.Warn("a message from JP is of a type that is not known", "bytes", len(a.Type))
 		}
 	}
 }
