@@ -241,6 +241,30 @@ func (w *world) raw(t testing.TB, version, token, tool, args string) (r rawResul
 func TestBehaviour13StructuredContentIsUntouched(t *testing.T) { testUntouched(t) }
 
 func testUntouched(t *testing.T) {
+	through(t, func(t *testing.T, w *world, open func(string) client) {
+		both, text := open(w.agent("both", structured)), open(w.agent("text"))
+		for _, tool := range []string{"project_list", "conversation_list"} {
+			before, plain := both.ok(tool, nil), text.ok(tool, nil)
+			d1, d2 := w.send("both", "one", 1), w.send("text", "one", 1)
+			after, noted := both.ok(tool, nil), text.ok(tool, nil)
+			w.cancel(d1.ID)
+			w.cancel(d2.ID)
+			wantNotice(t, after, queuedNotice(1))
+			wantNotice(t, noted, queuedNotice(1))
+			if diff := cmp.Diff(before.StructuredContent, after.StructuredContent); diff != "" || before.StructuredContent == nil {
+				t.Errorf("structuredContent of %s = %v, and with a notice: %s", tool, before.StructuredContent, diff)
+			}
+			if plain.StructuredContent != nil || noted.StructuredContent != nil {
+				t.Errorf("structuredContent of %s in the form text = %v, want none", tool, noted.StructuredContent)
+			}
+			for _, r := range []*mcp.CallToolResult{plain, after, noted} {
+				if diff := cmp.Diff(before.Content[0], r.Content[0]); diff != "" {
+					t.Errorf("the first item of %s: %s", tool, diff)
+				}
+			}
+		}
+	})
+	// And byte by byte.
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			w := newWorld(t)
@@ -587,6 +611,21 @@ func TestBehaviour29Refused(t *testing.T) {
 				t.Errorf("the log has a token: %s", log)
 			}
 		})
+	}
+}
+
+func TestBehaviour29RefusedThroughTheProxy(t *testing.T) {
+	for _, version := range versions {
+		w := newWorld(t)
+		good := w.agent("a")
+		w.must(w.RevokeToken(t.Context(), "k-a"))
+		for _, token := range []string{good, "secret-that-is-nobodys"} {
+			c := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil)
+			_, err := c.Connect(t.Context(), w.proxy(t, token), &mcp.ClientSessionOptions{ProtocolVersion: version})
+			if err == nil || !strings.Contains(err.Error(), "the token is not one that the serve-web server knows") || strings.Contains(err.Error(), token) {
+				t.Errorf("%s: Connect() = %v, want that the token is not known", version, err)
+			}
+		}
 	}
 }
 

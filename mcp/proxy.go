@@ -254,7 +254,8 @@ func (r *relay) answer(answer *http.Response, m message) error {
 	case answer.StatusCode == http.StatusUnauthorized:
 		return errors.New("the token is not one that the serve-web server knows, or it was revoked")
 	case answer.StatusCode != http.StatusAccepted:
-		return fmt.Errorf("the serve-web server answered %s", answer.Status)
+		why, _ := io.ReadAll(io.LimitReader(answer.Body, 300))
+		return fmt.Errorf("the serve-web server answered %s: %s", answer.Status, oneLine(string(why)))
 	}
 	return nil
 }

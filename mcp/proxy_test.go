@@ -83,7 +83,7 @@ func TestProxyLines(t *testing.T) {
 		{"not allowed", serve(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusUnauthorized) }),
 			`{"jsonrpc":"2.0","id":"a","method":"ping"}`, []string{failure(`"a"`, "the token is not one that the serve-web server knows, or it was revoked")}},
 		{"broken", serve(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusBadGateway) }),
-			`{"jsonrpc":"2.0","id":1,"method":"ping"}`, []string{failure("1", "the serve-web server answered 502 Bad Gateway")}},
+			`{"jsonrpc":"2.0","id":1,"method":"ping"}`, []string{failure("1", "the serve-web server answered 502 Bad Gateway: no")}},
 		{"no JSON back", serve(t, func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, "{") }),
 			`{"jsonrpc":"2.0","id":1,"method":"ping"}`, []string{failure("1", "the answer of the serve-web server is no JSON")}},
 		{"a stream", serve(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -181,8 +181,8 @@ func findServer(ctx context.Context, state, here string) (mcp.Endpoint, error) {
 	return mcp.Endpoint{}, errors.New("no serve-web is running: start one with serve-web in the workspace, then try again")
 }
 
-// isRunning reports whether there is such a process. A server that was killed leaves its file behind,
-// and anybody could listen at its address by now.
+// isRunning reports whether there is such a process of this user. A server that was killed leaves its file
+// behind, and anybody could listen at its address by now, under its number.
 func isRunning(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
@@ -192,8 +192,7 @@ func isRunning(pid int) bool {
 	if runtime.GOOS == "windows" {
 		return true // it would not have been found
 	}
-	err = p.Signal(syscall.Signal(0))
-	return err == nil || errors.Is(err, fs.ErrPermission)
+	return p.Signal(syscall.Signal(0)) == nil
 }
 
 func readRunning(name string) (r running, ok bool) {

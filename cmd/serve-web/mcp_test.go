@@ -115,6 +115,19 @@ func TestMCP(t *testing.T) {
 	}
 }
 
+// TestProcessOfAnother: a number that another user's process has by now is no server of this user.
+func TestProcessOfAnother(t *testing.T) {
+	if runtime.GOOS == "windows" || os.Getuid() == 0 {
+		t.Skip("every process is this user's")
+	}
+	if isRunning(1) {
+		t.Error("isRunning(1) = true, want false of the system's process")
+	}
+	if !isRunning(os.Getpid()) {
+		t.Error("isRunning of this process = false, want true")
+	}
+}
+
 func TestAnnounce(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	end, err := announce(state, running{addr: netip.MustParseAddrPort("[::1]:3000"), workspace: "/a\nb"})

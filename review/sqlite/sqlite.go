@@ -181,7 +181,7 @@ func openFiles(ctx context.Context, dir string, patience time.Duration) (f *file
 		return f, err
 	}
 	if mode != "wal" {
-		return f, fmt.Errorf("the journal is in mode %s", mode)
+		return f, fmt.Errorf("%w: the journal is in mode %s", errUnusable, mode)
 	}
 	if err := migrate(ctx, f.writer); err != nil {
 		return f, err
