@@ -53,6 +53,8 @@ type DeskFrame struct {
 	Position string
 	// Problem says what was wrong with what was sent.
 	Problem string
+	// Proof is in each form, for who cannot tell otherwise where it comes from; empty where that can be told.
+	Proof string
 }
 
 // Form asks for a text, or does one thing.

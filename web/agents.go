@@ -61,7 +61,7 @@ func (s *Server) showAgents(c echo.Context, status int, p templates.AgentsPage, 
 
 // addAgent makes an agent, and shows its token in the answer to the form and nowhere else.
 func (s *Server) addAgent(c echo.Context) error {
-	form, err := readForm(c)
+	form, err := s.readForm(c)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (s *Server) addAgent(c echo.Context) error {
 
 // changeAgent sends an agent away.
 func (s *Server) changeAgent(c echo.Context) error {
-	form, err := readForm(c)
+	form, err := s.readForm(c)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 
 // send sends drafts to an agent.
 func (s *Server) send(c echo.Context) error {
-	form, err := readForm(c)
+	form, err := s.readForm(c)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func bundleLines(d review.Dispatch, agent review.Agent, replied bool, now time.T
 
 // changeBundle takes a bundle back.
 func (s *Server) changeBundle(c echo.Context) error {
-	form, err := readForm(c)
+	form, err := s.readForm(c)
 	if err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (s *Server) messages(c echo.Context) error {
 
 // markRead notes that the person saw messages: those that the form names, or all.
 func (s *Server) markRead(c echo.Context) error {
-	form, err := readForm(c)
+	form, err := s.readForm(c)
 	if err != nil {
 		return err
 	}

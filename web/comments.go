@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net/http"
@@ -59,8 +60,11 @@ func (s *Server) reviewRoutes(get, post func(string, echo.HandlerFunc)) {
 	post("/messages", s.markRead)
 }
 
-// readForm reads what was filled in.
-func readForm(c echo.Context) (url.Values, error) {
+// unproven marks a form of which the browser does not say where it comes from.
+const unproven = "unproven"
+
+// readForm reads what was filled in. One that does not say where it comes from must have the proof.
+func (s *Server) readForm(c echo.Context) (url.Values, error) {
 	r := c.Request()
 	r.Body = http.MaxBytesReader(c.Response(), r.Body, formBytes)
 	if kind, _, _ := strings.Cut(r.Header.Get(echo.HeaderContentType), ";"); strings.TrimSpace(strings.ToLower(kind)) != echo.MIMEApplicationForm {
@@ -71,6 +75,9 @@ func readForm(c echo.Context) (url.Values, error) {
 			return nil, badRequest(fmt.Sprintf("A form takes at most %d bytes.", formBytes))
 		}
 		return nil, badRequest("The form cannot be read.")
+	}
+	if c.Get(unproven) == true && subtle.ConstantTimeCompare([]byte(r.PostForm.Get("proof")), []byte(s.proof)) != 1 {
+		return nil, errForeignSite
 	}
 	for name, values := range r.PostForm {
 		if name == "body" || name == "note" {
@@ -143,9 +150,11 @@ func (s *Server) deskFrame(c echo.Context, title, current string) templates.Desk
 	if s.live != nil {
 		f.Position = s.notebook.word()
 	}
-	// Whoever sends a form says where it comes from only to who is told so, and needs to: without, the
-	// browser says that it comes from nowhere.
-	c.Response().Header().Set("Referrer-Policy", "same-origin")
+	if c.Request().TLS == nil {
+		// No browser tells such a server which site a form comes from, and without a referrer they call its
+		// origin null. Elsewhere they do tell, and a secret would be one more that a compressed page can betray.
+		f.Proof = s.proof
+	}
 	return f
 }
 
@@ -294,7 +303,7 @@ func (s *Server) commentPage(c echo.Context, status int, r remark, problem strin
 
 // comment keeps a comment.
 func (s *Server) comment(c echo.Context) error {
-	form, err := readForm(c)
+	form, err := s.readForm(c)
 	if err != nil {
 		return err
 	}
@@ -429,7 +438,7 @@ func (s *Server) threadPage(c echo.Context, status int, t review.Thread, text, p
 
 // changeThread does with a comment what a form says.
 func (s *Server) changeThread(c echo.Context) error {
-	form, err := readForm(c)
+	form, err := s.readForm(c)
 	if err != nil {
 		return err
 	}

@@ -312,6 +312,28 @@ func TestReviewOfOtherSites(t *testing.T) {
 	if res := r.post("/conversations/"+conv+"/comment", form, "Sec-Fetch-Site", "", "Origin", "http://127.0.0.1:3000"); res.StatusCode != http.StatusSeeOther {
 		t.Errorf("a form of the server's own page, from a browser that says only its origin: status %d", res.StatusCode)
 	}
+	// Over plain HTTP from another machine, without a script: only who has a page of the server can send its form.
+	nobody := []string{"Sec-Fetch-Site", "", "Origin", "null"}
+	proof := regexp.MustCompile(`name="proof" value="(\w+)"`).FindStringSubmatch(r.page("/conversations/" + conv + "/comment?at=e0"))
+	if proof == nil {
+		t.Fatal("the form has no proof")
+	}
+	for _, test := range []struct {
+		proof   string
+		headers []string
+		want    int
+	}{
+		{proof[1], nobody, http.StatusSeeOther},
+		{"", nobody, http.StatusForbidden},
+		{proof[1] + "x", nobody, http.StatusForbidden},
+		{proof[1], []string{"Sec-Fetch-Site", "", "Origin", "http://evil.example"}, http.StatusForbidden},
+		{proof[1], []string{"Sec-Fetch-Site", "cross-site", "Origin", "null", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, http.StatusForbidden},
+	} {
+		sent := url.Values{"at": {"e0"}, "body": {"x"}, "proof": {test.proof}}
+		if res := r.post("/conversations/"+conv+"/comment", sent, test.headers...); res.StatusCode != test.want {
+			t.Errorf("a form with the proof %q and %q: status %d, want %d", test.proof, test.headers, res.StatusCode, test.want)
+		}
+	}
 	locked := web.New(web.Config{Library: r.src, Desk: r.desk, Root: "/example", Token: strings.Repeat("t", 32), Agents: http.NotFoundHandler()})
 	req := httptest.NewRequest(http.MethodPost, "/agents", strings.NewReader("name=x"))
 	req.Host = "127.0.0.1:3000"
@@ -342,12 +364,7 @@ func TestReviewRoutesRead(t *testing.T) {
 			if res.StatusCode != http.StatusOK {
 				t.Errorf("%s %s: status %d", method, target, res.StatusCode)
 			}
-			if got := res.Header.Get("Referrer-Policy"); got != "no-referrer" && got != "same-origin" {
-				t.Errorf("%s %s: Referrer-Policy %q", method, target, got)
-			}
-			if res.Header.Get("Cache-Control") != "no-store" {
-				t.Errorf("%s %s: Cache-Control %q", method, target, res.Header.Get("Cache-Control"))
-			}
+			checkHeaders(t, target, res)
 		}
 		for _, method := range []string{"PUT", "DELETE", "PATCH"} {
 			if res := ask(r, method, target); res.StatusCode != http.StatusMethodNotAllowed {

@@ -114,7 +114,11 @@ func (s *Server) checkMethod(next echo.HandlerFunc) echo.HandlerFunc {
 			return next(c)
 		case http.MethodPost:
 			if form && s.origin.Check(r) != nil {
-				return errForeignSite
+				h := r.Header
+				if r.URL.Path == enterPath || h.Get("Origin") != "null" || h.Get("Sec-Fetch-Site") != "" {
+					return errForeignSite
+				}
+				c.Set(unproven, true)
 			}
 			if form {
 				return next(c)

@@ -33,8 +33,10 @@ type notebook struct {
 	// boot is another one at each start.
 	boot string
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// project is that of root, once it is known; none says that there is none yet.
 	project string
+	none    bool
 	// changes counts what the desk told of, also for who asks what there is to see now.
 	changes int
 	notes   map[string]*notes // by conversation
@@ -98,9 +100,9 @@ const keptNotes = 256
 // for it yet. Reading makes none.
 func (n *notebook) known(ctx context.Context) (string, error) {
 	n.mu.Lock()
-	id := n.project
+	id, none, changes := n.project, n.none, n.changes
 	n.mu.Unlock()
-	if id != "" {
+	if id != "" || none {
 		return id, nil
 	}
 	if err := n.rested(); err != nil {
@@ -110,15 +112,15 @@ func (n *notebook) known(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, p := range all {
-		if p.Workspace == n.root {
-			n.mu.Lock()
-			n.project = p.ID
-			n.mu.Unlock()
-			return p.ID, nil
-		}
+	if i := slices.IndexFunc(all, func(p review.Project) bool { return p.Workspace == n.root }); i >= 0 {
+		id = all[i].ID
 	}
-	return "", nil
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.changes == changes {
+		n.project, n.none = id, id == ""
+	}
+	return id, nil
 }
 
 // made is known for who keeps something for the project.
@@ -132,7 +134,7 @@ func (n *notebook) changed(c review.Change) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.changes++
-	n.counts, n.until = nil, time.Time{}
+	n.counts, n.none, n.until = nil, false, time.Time{}
 	if c.Conversation != "" {
 		delete(n.notes, c.Conversation)
 	} else if c.Agent == "" {
@@ -299,9 +301,11 @@ func isAt(log *conversation.Log, event int, hash uint32) (bool, error) {
 // search looks through the events from one on for those of threads, and takes for each the nearest to where
 // it was.
 func (n *notes) search(log *conversation.Log, lost []*review.Thread, from int) error {
-	upTo := log.Position()
+	nearest := map[string]int{}
+	byHash := map[uint32][]*review.Thread{}
 	for _, t := range lost {
-		n.spots[t.ID] = spot{-1, upTo}
+		nearest[t.ID] = -1
+		byHash[t.Hash] = append(byHash[t.Hash], t)
 	}
 	for ; from < log.Len(); from += looked {
 		events, err := log.Range(from, min(from+looked, log.Len()))
@@ -309,16 +313,16 @@ func (n *notes) search(log *conversation.Log, lost []*review.Thread, from int) e
 			return err
 		}
 		for _, e := range events {
-			hash := identity(e)
-			for _, t := range lost {
-				if t.Hash != hash {
-					continue
-				}
-				if was := n.spots[t.ID].event; was < 0 || far(e.Index, t.Event) < far(was, t.Event) {
-					n.spots[t.ID] = spot{event: e.Index}
+			for _, t := range byHash[identity(e)] {
+				if was := nearest[t.ID]; was < 0 || far(e.Index, t.Event) < far(was, t.Event) {
+					nearest[t.ID] = e.Index
 				}
 			}
 		}
+	}
+	// Only now is it known of those that were not found.
+	for id, event := range nearest {
+		n.spots[id] = spot{event, log.Position()}
 	}
 	return nil
 }

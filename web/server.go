@@ -81,8 +81,10 @@ type Server struct {
 	agents    http.Handler
 	proxy     []string
 	prose     prose
-	// origin refuses forms of other sites.
+	// origin refuses forms of other sites; proof is what only the server's own pages have, for browsers that do
+	// not say which site it is.
 	origin      *http.CrossOriginProtection
+	proof       string
 	hosts       map[string]bool
 	token       *token // nil where none is asked for
 	log         *slog.Logger
@@ -113,6 +115,7 @@ func New(c Config) *Server {
 		proxy:     c.Proxy,
 		prose:     markdown.New(markdown.Config{Headings: 3}),
 		origin:    http.NewCrossOriginProtection(),
+		proof:     rand.Text(),
 		notebook:  &notebook{desk: c.Desk, root: c.Root, name: c.Workspace, boot: rand.Text()[:8]},
 		echo:      echo.New(),
 	}
