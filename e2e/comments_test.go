@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -157,12 +158,14 @@ func TestReviewLoop(t *testing.T) {
 	}
 	state("Queued for scout")
 	state("Last call of scout")
+	p.want(expect.Locator(p.Locator("main form button")).ToHaveText([]string{"Take it back"})) // and no way to undo any more
 	p.checkAxe("a bundle")
 	claimed := scout.call("dispatch_inbox", map[string]any{"operation": "claim"})
 	if len(claimed) != 1 || !strings.Contains(claimed[0], quote) || !strings.Contains(claimed[0], "Say **why**.") || !strings.Contains(claimed[0], "Before noon.") {
 		t.Fatalf("claim = %q", claimed)
 	}
 	state("Picked up by scout")
+	p.want(expect.Locator(p.Locator("main form button")).ToHaveText([]string{"Take it back"}))
 	id := regexp.MustCompile(`t-[a-z0-9]+`).FindString(claimed[0])
 	scout.call("comment_reply", map[string]any{"threadId": id, "body": "Because of `x`."})
 	state("scout has replied")
@@ -172,6 +175,7 @@ func TestReviewLoop(t *testing.T) {
 		t.Errorf("comment_resolve = %q", last)
 	}
 	state("Addressed")
+	p.want(expect.Locator(p.Locator("main form button")).ToHaveCount(0))
 	reader.visible("#" + id + "[data-state=resolved]")
 
 	// What the agent tells is there at once, as its own words, and is new until it was seen.
@@ -322,5 +326,45 @@ func TestDiffOnAPhone(t *testing.T) {
 		if beside != !l.phone {
 			t.Errorf("%s: old and new stand side by side: %v, want %v", l, beside, !l.phone)
 		}
+	}
+}
+
+// TestReviewPagesKeepWhatIsWritten: a page about comments that changes by itself leaves alone what is being written, and brings
+// the rest up to date.
+func TestReviewPagesKeepWhatIsWritten(t *testing.T) {
+	s := serve(t, "--demo")
+	p, other := open(t, s, look{}), open(t, s, look{})
+	scout := connect(other, "scout")
+	p.to("/agents")
+	p.visible("text=never called")
+	p.want(p.Locator("#name").Fill("half a na"))
+	connect(other, "second")
+	p.visible("strong:has-text('second')")
+	scout.call("project_list", nil)
+	p.visible("text=last call")
+	if got, err := p.Locator("#name").InputValue(); err != nil || got != "half a na" {
+		t.Errorf("the name that is being written is %q, %v", got, err)
+	}
+	if n := p.count("button:has-text('Revoke')"); n != 2 {
+		t.Errorf("%d agents can be revoked, want 2", n)
+	}
+
+	comment := func(at, text string) {
+		t.Helper()
+		if status, body, _ := s.send(everything+"/comment", url.Values{"at": {at}, "body": {text}}); status != http.StatusSeeOther {
+			t.Fatalf("a comment: status %d\n%s", status, body)
+		}
+	}
+	comment("e1", "first")
+	p.to("/comments")
+	p.want(p.Locator("#note").Fill("half a note"))
+	p.want(p.Locator(".choice input").Uncheck())
+	comment("e5", "second")
+	p.want(expect.Locator(p.Locator(".thread")).ToHaveCount(2))
+	if got, err := p.Locator("#note").InputValue(); err != nil || got != "half a note" {
+		t.Errorf("the note that is being written is %q, %v", got, err)
+	}
+	if n := p.count(".choice input:not(:checked)"); n != 1 {
+		t.Errorf("%d drafts are not chosen, want the one", n)
 	}
 }

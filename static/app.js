@@ -304,7 +304,7 @@ function make(name, attributes, ...content) {
 function morph(from, to) {
   morphAttributes(from, to);
   // Buttons are this script's.
-  let old = [...from.childNodes].filter((n) => n.localName !== 'button'), next = [...to.childNodes];
+  let old = [...from.childNodes].filter((n) => n.type !== 'button'), next = [...to.childNodes];
   const most = Math.min(old.length, next.length);
   let head = 0, tail = 0;
   while (head < most && old[head].isEqualNode(next[head])) head++;

@@ -71,7 +71,6 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
   // A page about comments is asked for anew when something changed.
   function renew() {
     let timer, asking = false, again = false;
-    const unsaved = () => [...main.querySelectorAll('textarea, input[name=name]')].some((e) => e.value !== e.defaultValue);
     async function load() {
       if (asking) return (again = true);
       asking = true;
@@ -79,8 +78,7 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
         const answer = await fetch(location.href, { cache: 'no-store' });
         const page = parse(await answer.text()), next = page.querySelector('main.desk');
         if (answer.ok && next) {
-          // What is being written, and what is chosen, is the reader's.
-          if (unsaved()) for (const f of next.querySelectorAll('form.write')) f.replaceWith(main.querySelector('form.write')?.cloneNode(true) ?? '');
+          // What is being written stays: it is no part of the markup.
           keepFocus(() => morph(main, next));
           refreshTimes(main);
           const title = page.querySelector('title')?.textContent;
