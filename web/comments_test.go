@@ -684,3 +684,32 @@ func TestReviewLive(t *testing.T) {
 	r.done("/threads/"+id, url.Values{"act": {"resolve"}})
 	s.until("that it is resolved", func(m message) bool { return m.Event == "notes" && strings.Contains(m.Data, `data-state="resolved"`) })
 }
+
+// TestReviewLiveByItself: what changes by nobody's act is told, too, however much later something else will.
+func TestReviewLiveByItself(t *testing.T) {
+	src := newSource(logWith(t, conv, turnStart(), request("a"), answer("b")))
+	r := &reviewing{t: t, src: src, store: &store{Memory: review.NewMemory()}}
+	r.desk = review.New(review.Config{Store: r.store, Now: time.Now, Undo: 300 * time.Millisecond, Notify: func(c review.Change) {
+		if r.Server != nil {
+			r.Noted(c)
+		}
+	}})
+	r.Server = web.New(web.Config{Library: src, Follower: src, Workspace: "example", Root: "/example", Desk: r.desk}).WithoutColours()
+	s := open(t, listen(t, r.Server), "/conversations/"+conv+"/live")
+	told := func(words string) {
+		t.Helper()
+		s.until(words, func(m message) bool { return m.Event == "notes" && strings.Contains(m.Data, words) })
+	}
+	first, second := r.comment("e1", "one"), r.comment("e2", "two")
+	scout, other := r.agent("scout"), r.agent("other")
+	r.send(scout, first)
+	told("goes to scout")
+	told("queued for scout")
+	if _, err := r.desk.Mailbox(scout.ID).Claim(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	told("picked up by scout") // which is so for five minutes
+	r.send(other, second)
+	told("goes to other")
+	told("queued for other")
+}

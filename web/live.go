@@ -223,7 +223,7 @@ func (l *live) readConversation(ctx context.Context, topic, from string) (sse.Ba
 	}
 	batch.Position = end + " " + headKey + " " + notesKey
 	if !notes.until.IsZero() {
-		l.later(topic, "notes", notes.until.Sub(now))
+		l.later(topic, "notes "+notes.until.String(), notes.until.Sub(now))
 	}
 	if t.waits() {
 		l.later(topic, "colours", colourWait)
