@@ -143,6 +143,7 @@ func stateWords(s review.State) string {
 
 // deskFrame is what stands around a page about comments.
 func (s *Server) deskFrame(c echo.Context, title, current string) templates.DeskFrame {
+	c.Set(reflects, true) // what is being written stands beside what others may not know, tokens too
 	f := templates.DeskFrame{Frame: s.plainFrame(c, title)}
 	for _, v := range [...]struct{ url, name string }{{"/comments", "Comments"}, {"/messages", "Messages"}, {"/agents", "Agents"}} {
 		f.Views = append(f.Views, templates.ViewLink{URL: v.url, Name: v.name, Current: v.url == current})

@@ -372,6 +372,12 @@ func TestReviewRoutesRead(t *testing.T) {
 			}
 		}
 	}
+	for _, target := range []string{"/agents", "/conversations/" + conv + "/comment?at=e1&quote=" + strings.Repeat("b", 300)} {
+		res := ask(r, "GET", target, "Accept-Encoding", "gzip, zstd")
+		if got := res.Header.Get("Content-Encoding"); got != "" {
+			t.Errorf("GET %s is encoded as %s, and its length tells of what it repeats", target, got)
+		}
+	}
 	if n := r.store.written() - before; n != 0 {
 		t.Errorf("reading wrote %d times", n)
 	}
