@@ -42,6 +42,7 @@ func TestLongPage(t *testing.T) {
 		f.lcp, f.blocked = p.number(`() => seen.lcp`), p.number(`() => seen.blocked`)
 		p.checkStill(path)
 		f.elements = p.number(`() => document.querySelectorAll('*').length`)
+		p.want(p.Close()) // or it would be in the way of the next
 		return f
 	}
 	visit(short.path())
