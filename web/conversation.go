@@ -51,7 +51,9 @@ func (s *Server) conversation(c echo.Context) error {
 		return err
 	}
 	page.Frame = s.sideFrame(c, page.Title, id)
-	page.All = span.all
+	if page.All = span.all; span.all {
+		page.Sections = gathered(page.Sections)
+	}
 	if long {
 		return s.renderLong(c, page)
 	}

@@ -284,6 +284,44 @@ func presentParts(s *sheet, notes beside, now time.Time) iter.Seq2[templates.Par
 	}
 }
 
+// sectionEntries is how many entries a section of a page of everything has at the most: each section costs the
+// browser something, and one that comes into sight is laid out as a whole.
+const sectionEntries = 100
+
+// gathered joins parts to sections. One without all of its colours stays by itself: it is asked for again as the
+// part that it is.
+func gathered(parts iter.Seq2[templates.PartOf, error]) iter.Seq2[templates.PartOf, error] {
+	return func(yield func(templates.PartOf, error) bool) {
+		var section *templates.PartOf
+		flush := func() bool {
+			done := section
+			section = nil
+			return done == nil || yield(*done, nil)
+		}
+		for p, err := range parts {
+			if err != nil {
+				if flush() {
+					yield(p, err)
+				}
+				return
+			}
+			if section == nil || p.Pending || section.Pending || len(section.Entries)+len(p.Entries) > sectionEntries {
+				if !flush() {
+					return
+				}
+				section = &p
+				continue
+			}
+			for _, n := range p.Notes {
+				n.After += len(section.Entries)
+				section.Notes = append(section.Notes, n)
+			}
+			section.Entries = append(section.Entries, p.Entries...)
+		}
+		flush()
+	}
+}
+
 // presentMore are the ways to what a sheet does not show.
 func presentMore(s *sheet) (earlier, later *templates.More) {
 	base := "/conversations/" + s.whole.log.Summary.ID

@@ -668,3 +668,34 @@ func cmpInts(a, b string) int {
 	y, _ := strconv.Atoi(b)
 	return x - y
 }
+
+// TestSections: a page of everything has all entries, in sections of about a hundred.
+func TestSections(t *testing.T) {
+	var events []string
+	for i := range 3000 {
+		events = append(events, request(strconv.Itoa(i)))
+	}
+	r := newReviewing(t, logWith(t, conv, events...))
+	var notes []string
+	for _, at := range []string{"e0", "e99", "e100", "e1500", "e2999"} {
+		notes = append(notes, at, r.comment(at, "x"))
+	}
+	page := r.page("/conversations/" + conv + "?all=1")
+	sections := strings.Split(page, `<section class="stretch"`)[1:]
+	for i, s := range sections {
+		if n := strings.Count(s, "<article"); n > 100 || n < 50 && i < len(sections)-1 {
+			t.Errorf("section %d of %d has %d entries, want about a hundred", i, len(sections), n)
+		}
+	}
+	var want []string
+	for i := range 3000 {
+		id := "e" + strconv.Itoa(i)
+		want = append(want, id)
+		if at := slices.Index(notes, id); at >= 0 {
+			want = append(want, notes[at+1])
+		}
+	}
+	if got := order(page); !slices.Equal(got, want) {
+		t.Errorf("the page has %d entries and comments, want %d, each in its place", len(got), len(want))
+	}
+}
