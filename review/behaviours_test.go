@@ -464,7 +464,7 @@ func TestBehaviour28TellUser(t *testing.T) {
 		if diff := cmp.Diff([]review.Message{m}, n.Messages); diff != "" {
 			w.Errorf("messages of the conversation (-want +got)\n%s", diff)
 		}
-		elsewhere, err := w.Messages(ctx, review.MessageQuery{Agent: w.agents[1].ID, Elsewhere: true, Unread: true})
+		elsewhere, err := w.Messages(ctx, review.MessageQuery{Agent: w.agents[1].ID, Unread: true})
 		if w.must(err); len(elsewhere) != 1 || elsewhere[0].Name != "b" {
 			w.Fatalf("messages elsewhere = %+v, want one of b", elsewhere)
 		}

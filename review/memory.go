@@ -299,7 +299,6 @@ func (m *memory) Messages(q MessageQuery) ([]Message, error) {
 		case q.Project != "" && n.Project != q.Project,
 			q.Agent != "" && n.Agent != q.Agent,
 			q.Conversation != "" && n.Conversation != q.Conversation,
-			q.Elsewhere && n.Conversation != "",
 			q.Unread && !n.Read.IsZero(),
 			!q.After.IsZero() && !n.Created.After(q.After),
 			!q.Before.IsZero() && !n.Created.Before(q.Before):

@@ -117,9 +117,8 @@ type Standing struct {
 // MessageQuery says which messages are asked for; what is zero does not count.
 type MessageQuery struct {
 	Project, Agent string
-	// Conversation is where they belong. Elsewhere asks for those that belong to none.
+	// Conversation is where they belong.
 	Conversation string
-	Elsewhere    bool
 	Unread       bool
 	// After and Before are times that they are between.
 	After, Before time.Time

@@ -366,7 +366,6 @@ func (q *queries) Messages(of review.MessageQuery) ([]review.Message, error) {
 	w.add(of.Project != "", "m.project = ?", of.Project)
 	w.add(of.Agent != "", "m.agent = ?", of.Agent)
 	w.add(of.Conversation != "", "m.conversation = ?", of.Conversation)
-	w.add(of.Elsewhere, "m.conversation = ''")
 	w.add(of.Unread, "m.read IS NULL")
 	w.add(!of.After.IsZero(), "m.created > ?", stamp(of.After))
 	w.add(!of.Before.IsZero(), "m.created < ?", stamp(of.Before))
