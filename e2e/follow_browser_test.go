@@ -96,7 +96,7 @@ func (p *tab) content(from any) string {
 		main.querySelectorAll('[data-unread]').forEach(a => a.removeAttribute('data-unread'));
 		main.querySelectorAll('details').forEach(d => { d.open = false });
 		main.querySelectorAll('#entries button').forEach(b => b.remove());
-		const articles = [...main.querySelectorAll('#entries article')].filter(a => Number(a.dataset.part) >= from).map(a => a.outerHTML);
+		const articles = [...main.querySelectorAll('#entries article')].filter(a => Number(a.dataset.section) >= from).map(a => a.outerHTML);
 		return [main.dataset.position, main.querySelector('h1').outerHTML, ...articles].join('\n');
 	}`, from)
 	p.want(err)

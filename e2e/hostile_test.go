@@ -184,7 +184,7 @@ const judgeTranscript = `async ([count, plain]) => {
 		if (!/^sentinel \d+$/.test(text)) continue;
 		seen.push(Number(text.slice(9)));
 		const body = a.querySelector('.body');
-		const whole = a.outerHTML.replaceAll(text, 'sentinel').replaceAll(a.id, 'ID').replace(/data-turn="\d+"|data-part="\d+"|at=e\d+|at=ID|turn-\d+|Turn \d+/g, 'TURN');
+		const whole = a.outerHTML.replaceAll(text, 'sentinel').replaceAll(a.id, 'ID').replace(/data-turn="\d+"|data-section="\d+"|at=e\d+|at=ID|turn-\d+|Turn \d+/g, 'TURN');
 		if (whole !== (model ??= whole) || body.children.length !== 1 || body.querySelector('.text').children.length !== 1) say('a sentinel', body);
 	}
 	if (seen.join() !== Array.from({ length: count }, (_, i) => i).join()) say('sentinels', seen.join());

@@ -136,6 +136,6 @@ func BenchmarkJSON(b *testing.B) {
 	src := []byte("[" + strings.Repeat(`{"id":12,"name":"a","tags":["x","y"]},`, 1000) + "1]")
 	b.SetBytes(int64(len(src)))
 	for b.Loop() {
-		r.JSON(src)
+		r.JSON(src, markdown.MaxColours)
 	}
 }

@@ -21,6 +21,13 @@ type builder struct {
 // sanitiser takes some microseconds for each.
 const maxElements = 16_000
 
+// MaxColours is how many elements a text has for its colours: the rest of it stays plain. A text of markdown has
+// mostColoured elements, if some are colours: about as many as a page should have.
+const (
+	MaxColours   = 1000
+	mostColoured = 1400
+)
+
 // start opens an element; attrs is empty or made by [attr] and constants.
 func (w *builder) start(tag, attrs string) {
 	if !w.tag(tag, attrs) {
@@ -75,9 +82,10 @@ func (w *builder) trimSpaces() {
 	}
 }
 
-// built adds markup that another builder made, if it leaves half of the room for others.
+// built adds coloured markup that another builder made, if there is room for it, and half of the bytes are left for
+// others.
 func (w *builder) built(b []byte, elements int) bool {
-	if w.full || 2*(len(w.b)+len(b)) > w.max || 2*(w.elements+elements) > maxElements {
+	if w.full || 2*(len(w.b)+len(b)) > w.max || w.elements+elements > mostColoured {
 		return false
 	}
 	w.elements += elements

@@ -64,13 +64,13 @@ func FuzzJSON(f *testing.F) {
 	r := markdown.New(markdown.Config{})
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, in := range [][]byte{[]byte(s), []byte(`{"a":[` + s + `]}`)} {
-			check(t, r, r.JSON(in).HTML.String())
+			check(t, r, r.JSON(in, markdown.MaxColours).HTML.String())
 		}
 		in, err := json.Marshal(s)
 		if err != nil {
 			t.Skip()
 		}
-		check(t, r, r.JSON(in).HTML.String())
+		check(t, r, r.JSON(in, markdown.MaxColours).HTML.String())
 	})
 }
 

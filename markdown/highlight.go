@@ -224,7 +224,11 @@ func colour(lexer chroma.Lexer, text string) (made colours) {
 				return made
 			}
 		}
-		if c := tokenClass(t.Type); c != class && !joined(text, at) {
+		c := tokenClass(t.Type)
+		if w.elements >= MaxColours {
+			c = ""
+		}
+		if c != class && !joined(text, at) {
 			flush()
 			class = c
 		}

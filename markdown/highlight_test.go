@@ -50,6 +50,36 @@ func TestHighlight(t *testing.T) {
 	}
 }
 
+// TestColoursAreBounded: however much there is to colour, the elements of colours are as many as a page should have,
+// and nothing of the text is left out.
+func TestColoursAreBounded(t *testing.T) {
+	r := markdown.New(markdown.Config{})
+	code := strings.Repeat("if a(1) == \"b\" { c() }\n", 400)
+	values := "[" + strings.Repeat("1,", 5000) + "2]"
+	for name, made := range map[string]func() (out markdown.Output, plain string){
+		"code":            func() (markdown.Output, string) { return r.Code(code, "go"), code },
+		"JSON":            func() (markdown.Output, string) { return r.JSON([]byte(values), markdown.MaxColours), values },
+		"JSON with fewer": func() (markdown.Output, string) { return r.JSON([]byte(values), 3), values },
+		"terminal": func() (markdown.Output, string) {
+			return r.Plain(strings.Repeat("\x1b[31mr\x1b[32mg", 5000)), strings.Repeat("rg", 5000)
+		},
+		"blocks in a message": func() (markdown.Output, string) {
+			return r.Markdown(strings.Repeat("```go\n"+code[:2300]+"```\n", 10), prefix), strings.Repeat(code[:2300], 10)
+		},
+	} {
+		made()
+		r.Wait()
+		out, want := made()
+		html := out.HTML.String()
+		if n := strings.Count(html, "<span"); n == 0 || n > 1400 || name != "blocks in a message" && n > markdown.MaxColours+1 || name == "JSON with fewer" && n != 3 {
+			t.Errorf("%s: %d spans, want some, and at most %d", name, n, markdown.MaxColours)
+		}
+		if got := strings.NewReplacer("\n", "", " ", "").Replace(text(t, html)); got != strings.NewReplacer("\n", "", " ", "").Replace(want) || out.Pending || out.Cut {
+			t.Errorf("%s: the text is another one, or some is missing", name)
+		}
+	}
+}
+
 // TestHighlightCaps holds trust rule 3.10: what is never coloured.
 func TestHighlightCaps(t *testing.T) {
 	r := markdown.New(markdown.Config{})
@@ -110,8 +140,8 @@ func TestTabStops(t *testing.T) {
 		want bool
 	}{
 		"code":              {r.Code("x", "go").HTML.String(), true},
-		"JSON":              {r.JSON([]byte("[1]")).HTML.String(), true},
-		"no JSON":           {r.JSON([]byte("[1")).HTML.String(), true},
+		"JSON":              {r.JSON([]byte("[1]"), markdown.MaxColours).HTML.String(), true},
+		"no JSON":           {r.JSON([]byte("[1"), markdown.MaxColours).HTML.String(), true},
 		"output":            {r.Plain("x").HTML.String(), true},
 		"output that wraps": {r.Wrapped("x").HTML.String(), false},
 		"a table":           {r.Markdown("|a|\n|-|\n|b|", prefix).HTML.String(), true},

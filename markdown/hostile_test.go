@@ -74,10 +74,10 @@ func paths(r *markdown.Renderer) map[string]func(string) string {
 		"in a quote": func(s string) string {
 			return r.Markdown("> "+strings.ReplaceAll(s, "\n", "\n> "), prefix).HTML.String()
 		},
-		"json": func(s string) string { return r.JSON([]byte(s)).HTML.String() },
+		"json": func(s string) string { return r.JSON([]byte(s), markdown.MaxColours).HTML.String() },
 		"in json": func(s string) string {
 			b, _ := json.Marshal(map[string]any{s: []string{s}})
-			return r.JSON(b).HTML.String()
+			return r.JSON(b, markdown.MaxColours).HTML.String()
 		},
 		"osc link": func(s string) string { return r.Plain("\x1b]8;;" + s + "\x07a\x1b]8;;\x07").HTML.String() },
 		"visible":  func(s string) string { return html.EscapeString(markdown.Visible(s)) },

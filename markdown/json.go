@@ -7,32 +7,23 @@ import (
 	"unicode/utf8"
 )
 
-const (
-	maxIndent  = 100       // levels of JSON that get lines of their own
-	maxColours = 128 << 10 // bytes of JSON that get colours
-)
+const maxIndent = 100 // levels of JSON that get lines of their own
 
 // JSON renders a JSON value with a line for each member, keys in their order, and numbers and
 // strings exactly as they are written. Below a hundred levels it is not laid out further. What is
-// not one valid JSON value, or longer than 4 MB, is shown as it is.
-func (r *Renderer) JSON(src []byte) Output {
+// not one valid JSON value, or longer than 4 MB, is shown as it is. The first tokens have colours, as many as are asked for; each is an element.
+func (r *Renderer) JSON(src []byte, colours int) Output {
 	attrs := ` class="chroma"` + ltr
 	if len(src) > maxInput || !json.Valid(src) {
 		return r.plain(attrs+preCommon, string(src[:min(len(src), maxInput+1)]))
 	}
 	attrs += preCommon
-	var w *builder
-	for _, colours := range []bool{len(src) <= maxColours, false} {
-		w = &builder{max: maxHTML}
-		w.start("pre", attrs)
-		w.start("code", ` class="language-json"`)
-		writeJSON(w, bytes.TrimSpace(src), colours)
-		w.end()
-		w.end()
-		if !w.full || !colours {
-			break // else colours give way to text
-		}
-	}
+	w := &builder{max: maxHTML}
+	w.start("pre", attrs)
+	w.start("code", ` class="language-json"`)
+	writeJSON(w, bytes.TrimSpace(src), colours)
+	w.end()
+	w.end()
 	html, ok := r.seal(w.b)
 	if !ok {
 		return r.limited(string(src), broken)
@@ -41,7 +32,7 @@ func (r *Renderer) JSON(src []byte) Output {
 }
 
 // writeJSON lays out a valid JSON value in one pass.
-func writeJSON(w *builder, src []byte, colours bool) {
+func writeJSON(w *builder, src []byte, colours int) {
 	depth := 0
 	line := func() {
 		if depth <= maxIndent {
@@ -53,7 +44,8 @@ func writeJSON(w *builder, src []byte, colours bool) {
 		if !utf8.ValidString(s) {
 			s = strings.ToValidUTF8(s, "\ufffd")
 		}
-		if colours {
+		if colours > 0 {
+			colours--
 			w.element("span", ` class="`+class+`"`, s)
 		} else {
 			w.text(s)

@@ -26,7 +26,7 @@ func TestJSON(t *testing.T) {
 		{"nothing", "", ""},
 		{"not UTF-8", "[\"\xff\"]", "[\n  \"\ufffd\"\n]"},
 	} {
-		out := r.JSON([]byte(c.in))
+		out := r.JSON([]byte(c.in), markdown.MaxColours)
 		if got := text(t, out.HTML.String()); got != c.want {
 			t.Errorf("%s: JSON(%q) shows %q, want %q", c.name, c.in, got, c.want)
 		}
@@ -38,7 +38,7 @@ func TestJSON(t *testing.T) {
 		}
 	}
 	const want = `<span class="nt">&#34;a&#34;</span>: <span class="s2">&#34;b&#34;</span>`
-	if got := r.JSON([]byte(`{"a" : "b"}`)).HTML.String(); !strings.Contains(got, want) {
+	if got := r.JSON([]byte(`{"a" : "b"}`), markdown.MaxColours).HTML.String(); !strings.Contains(got, want) {
 		t.Errorf("JSON has no colours: %s", got)
 	}
 }
@@ -52,7 +52,7 @@ func TestJSONKeeps(t *testing.T) {
 			t.Fatal(err)
 		}
 		var want, got bytes.Buffer
-		shown := text(t, r.JSON(in).HTML.String())
+		shown := text(t, r.JSON(in, markdown.MaxColours).HTML.String())
 		if err := json.Compact(&got, []byte(shown)); err != nil {
 			if !strings.Contains(shown, "U+") { // a mark inside a string
 				t.Errorf("%s: JSON(%s) shows %s: %v", p.ID, in, shown, err)
@@ -84,7 +84,7 @@ func TestJSONBombs(t *testing.T) {
 		"invisible in every string": `["` + strings.Repeat("\u200b\u00ad", 500_000) + `"]`,
 	} {
 		var out markdown.Output
-		took, allocated := used(func() { out = r.JSON([]byte(in)) })
+		took, allocated := used(func() { out = r.JSON([]byte(in), markdown.MaxColours) })
 		html := out.HTML.String()
 		if (took > rail || allocated > 80<<20) && !raceDetector || len(html) > 2<<20 || html == "" || !markdown.Balanced(html) {
 			t.Errorf("%s: %v, %d MB allocated, %d bytes of HTML", name, took, allocated>>20, len(html))

@@ -168,7 +168,7 @@ func TestConcurrent(t *testing.T) {
 			for j := range 20 {
 				r.Markdown(fmt.Sprintf("# a%d\n\n```go\nvar x%d = %d\n```\n\n[^1]\n\n[^1]: b", i, j%5, j), prefix)
 				r.Plain("\x1b[31ma")
-				r.JSON([]byte(`{"a":1}`))
+				r.JSON([]byte(`{"a":1}`), markdown.MaxColours)
 				r.Code(strings.Repeat(fmt.Sprintf("let x = %d;\n", j), 500), "rust")
 			}
 		})

@@ -100,7 +100,7 @@ func (t *terminal) print(s string) {
 
 // span makes the open span that of a style.
 func (t *terminal) span(s style) {
-	if t.w.elements > maxElements*3/4 {
+	if t.w.elements > MaxColours {
 		s = style{} // colours give way to text
 	}
 	if t.in == s {

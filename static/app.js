@@ -480,16 +480,14 @@ function newTranscript(main, entries, announce) {
 
   const articles = () => [...entries.querySelectorAll(':scope > section > article')];
 
-  // stretchOf is where the entries of a part are, in the order of parts. There is none for a part before
+  // stretchOf is where a section's entries are, in the order of sections. There is none for one before
   // the first of the page, nor for one behind a page that does not reach the end.
-  function stretchOf(part) {
-    const found = document.getElementById('p' + part);
-    if (found) return found;
-    const first = entries.firstElementChild;
-    if (!('position' in main.dataset) || (first && part < Number(first.dataset.first))) return null;
+  function stretchOf(at) {
     let next = null, before = entries.lastElementChild;
-    while (before && Number(before.dataset.first) > part) [next, before] = [before, before.previousElementSibling];
-    const made = make('section', { class: 'stretch', id: 'p' + part, 'data-first': part });
+    while (before && Number(before.dataset.first) > at) [next, before] = [before, before.previousElementSibling];
+    if (before?.id === 'p' + at) return before;
+    if (!('position' in main.dataset) || (next && !before)) return null;
+    const made = make('section', { class: 'stretch', id: 'p' + at, 'data-first': at });
     entries.insertBefore(made, next);
     return made;
   }
@@ -502,7 +500,7 @@ function newTranscript(main, entries, announce) {
       offerCopies(old, announce);
       return;
     }
-    const stretch = stretchOf(Number(article.dataset.part));
+    const stretch = stretchOf(Number(article.dataset.section));
     if (!stretch) return;
     let next = null, before = stretch.lastElementChild;
     while (before && isBefore(article, before)) [next, before] = [before, before.previousElementSibling];
@@ -536,7 +534,7 @@ function newTranscript(main, entries, announce) {
   }
 
   // Parts that the page does not have are fetched ahead of the reader, and those far above leave it. A
-  // part without all of its colours is asked for again.
+  // section without all of its colours is asked for again.
   const most = 16; // stretches that a page keeps
   let fetching, failed = 0;
   const partsAt = (query) => `/conversations/${main.dataset.conversation}/parts?view=${main.dataset.view}&${query}`;

@@ -107,9 +107,9 @@ type ConversationPage struct {
 	// Problem is a sentence on what could not be read; empty if all could. Off says why there are no
 	// comments.
 	Problem, Off string
-	// Sections yields the parts that the page has, in order; an error ends them. Size is about the length
-	// of their markup in bytes.
-	Sections iter.Seq2[PartOf, error]
+	// Sections are those that the page has, in order; an error ends them. Size is about the length of their
+	// markup in bytes.
+	Sections iter.Seq2[Section, error]
 	Size     int
 	// All says that the page was asked for with all entries. Earlier and Later lead to what it does not
 	// have; nil where there is nothing.
@@ -117,9 +117,9 @@ type ConversationPage struct {
 	Earlier, Later *More
 }
 
-// PartOf is entries in a row. First names the part: it is the index of its first event. Pending says
+// Section is entries in a row. First names it: it is the index of its first event. Pending says
 // that colours of it are still being made.
-type PartOf struct {
+type Section struct {
 	First   int
 	Pending bool
 	Entries []Article
@@ -135,7 +135,7 @@ type More struct{ Parts, Next, Far, All, Size string }
 // Parts are parts of a conversation for a page that has others. Position and Live are as those of the
 // page, if they reach the end.
 type Parts struct {
-	Sections       iter.Seq2[PartOf, error]
+	Sections       iter.Seq2[Section, error]
 	Earlier, Later *More
 	Position, Live string
 }
@@ -175,10 +175,10 @@ type Entry struct {
 	OpensTurn bool
 	// Continued says that the turn began in an earlier part.
 	Continued bool
-	// Part is the index of the first event of the entry's part. Link is its permanent link; empty where
+	// Section is the index of the first event of the entry's section. Link is its permanent link; empty where
 	// it is on the page anyhow.
-	Part int
-	Link string
+	Section int
+	Link    string
 	// Comment is the address to comment on the entry; empty where that cannot be.
 	Comment string
 	// Who speaks: the author or "You", the assistant's name or "Assistant"; for a result "Tool".

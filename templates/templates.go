@@ -30,13 +30,13 @@ func (p ConversationPage) Len() int { return 20_000 + 1_000*len(p.List.Rows) + p
 // Render writes the parts.
 func (p Parts) Render(ctx context.Context, w io.Writer) error { return p.parts().Render(ctx, w) }
 
-// sections are the parts of a page, each made as it is written.
-func sections(parts iter.Seq2[PartOf, error]) templ.Component {
+// sections are those of a page, each made as it is written.
+func sections(all iter.Seq2[Section, error]) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
-		if parts == nil {
+		if all == nil {
 			return nil
 		}
-		for p, err := range parts {
+		for p, err := range all {
 			if err != nil {
 				return err
 			}

@@ -133,9 +133,9 @@ func render(t *testing.T, c component) string {
 // The goldens are laid out a tag a line, so that a difference can be read; the hashes of the files'
 // URLs are taken out of them.
 // parts are articles in one part.
-func parts(articles []templates.Article) iter.Seq2[templates.PartOf, error] {
-	return func(yield func(templates.PartOf, error) bool) {
-		yield(templates.PartOf{First: 120, Pending: true, Entries: articles}, nil)
+func parts(articles []templates.Article) iter.Seq2[templates.Section, error] {
+	return func(yield func(templates.Section, error) bool) {
+		yield(templates.Section{First: 120, Pending: true, Entries: articles}, nil)
 	}
 }
 

@@ -135,7 +135,7 @@ func TestBombs(t *testing.T) {
 // TestFoldingIsBounded: however deep and however many, a value makes a few parts.
 func TestFoldingIsBounded(t *testing.T) {
 	for name, of := range contentBombs {
-		b := builder{prose: newRecorder(), id: "e1"}
+		b := builder{prose: newRation(newRecorder(), entryHTML), id: "e1"}
 		b.content("", false, of(lookBytes-100))
 		deepest, all := 0, 0
 		for _, line := range outline(b.parts) {

@@ -101,7 +101,7 @@ func TestContent(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			rec := newRecorder()
-			b := builder{prose: rec, id: "e1"}
+			b := builder{prose: newRation(rec, entryHTML), id: "e1"}
 			b.content("", false, test.text)
 			if d := cmp.Diff(test.calls, rec.calls); d != "" {
 				t.Errorf("prose of %q (-want +got):\n%s", test.text, d)
@@ -115,7 +115,7 @@ func TestContent(t *testing.T) {
 
 func TestPathGivesTheLanguage(t *testing.T) {
 	rec := newRecorder()
-	b := builder{prose: rec, id: "e1", path: "src/main.rs"}
+	b := builder{prose: newRation(rec, entryHTML), id: "e1", path: "src/main.rs"}
 	b.content("", false, "fn main() {\n\n}\n")
 	b.content("", false, "File created.")
 	want := []string{`code rust "fn main() {\n\n}\n"`, `plain "File created."`}
@@ -195,7 +195,7 @@ func FuzzContent(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		b := builder{prose: newRecorder(), id: "e1"}
+		b := builder{prose: newRation(newRecorder(), entryHTML), id: "e1"}
 		b.content("", false, text)
 		if len(b.parts) == 0 {
 			t.Errorf("content(%q) has no parts", text)

@@ -67,7 +67,7 @@ func (ts *transcripts) presentConversation(s *sheet, beside beside, now time.Tim
 	if page.Outline, err = ts.outline(s.whole, s.first, s.end, now); err != nil {
 		return page, err
 	}
-	page.Sections, page.Size = presentParts(s, beside, now), s.size()
+	page.Sections, page.Size = presentSections(s, beside, now), s.size()
 	page.Earlier, page.Later = presentMore(s)
 	if !s.ends() {
 		page.Position = ""

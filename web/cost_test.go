@@ -45,7 +45,7 @@ type mute struct{}
 
 func (mute) Markdown(string, string) markdown.Output { return markdown.Output{} }
 func (mute) Code(string, string) markdown.Output     { return markdown.Output{} }
-func (mute) JSON([]byte) markdown.Output             { return markdown.Output{} }
+func (mute) JSON([]byte, int) markdown.Output        { return markdown.Output{} }
 func (mute) Plain(string) markdown.Output            { return markdown.Output{} }
 func (mute) Wrapped(string) markdown.Output          { return markdown.Output{} }
 

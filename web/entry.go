@@ -21,7 +21,7 @@ import (
 type prose interface {
 	Markdown(src, idPrefix string) markdown.Output
 	Code(src, language string) markdown.Output
-	JSON(src []byte) markdown.Output
+	JSON(src []byte, colours int) markdown.Output
 	Plain(src string) markdown.Output
 	Wrapped(src string) markdown.Output
 }
@@ -105,7 +105,7 @@ func (p *presenter) present(e *entry, pc *piece, id string, v view) (view templa
 		Stands:    true,
 		OpensTurn: e.key.opens,
 		Continued: e.key.continued,
-		Part:      e.key.part,
+		Section:   e.key.section,
 		Again:     e.key.again,
 		Who:       e.key.who,
 		Model:     named(e.key.model, nameLength),
@@ -124,7 +124,14 @@ func (p *presenter) present(e *entry, pc *piece, id string, v view) (view templa
 	if pc.turns != "" {
 		view.Turns = pc.turns
 	}
-	b := builder{prose: newRation(p.prose), id: e.key.id, base: "/conversations/" + id, query: v.query(), view: v, speaks: pc.kind == "speech", alone: p.alone}
+	most := entryHTML
+	switch pc.kind {
+	case "result", "call", "unknown", "broken":
+		if !p.alone { // else there is no more elsewhere
+			most = resultHTML
+		}
+	}
+	b := builder{prose: newRation(p.prose, most), id: e.key.id, base: "/conversations/" + id, query: v.query(), view: v, speaks: pc.kind == "speech", alone: p.alone}
 	if err := guarded(func() error { view.Result = b.build(pc); return nil }); err != nil {
 		p.log.Error("entry not rendered", "entry", e.key.id, "error", err)
 		view.Kind = "broken"
@@ -159,7 +166,7 @@ func (p *presenter) present(e *entry, pc *piece, id string, v view) (view templa
 
 // builder makes the parts of one entry.
 type builder struct {
-	prose prose
+	prose *ration
 	id    string
 	// base is the address of the conversation; query follows addresses below it and names the view.
 	base, query string

@@ -44,7 +44,7 @@ func Export(w io.Writer, log *conversation.Log, viewName string, now time.Time) 
 	if err := t.folding.log.err; err != nil {
 		return err
 	}
-	parts := map[int][]templates.Article{}
+	sections := map[int][]templates.Article{}
 	var order []int
 	for e := range t.entries {
 		pc := pieces[e.key.id]
@@ -56,14 +56,14 @@ func Export(w io.Writer, log *conversation.Log, viewName string, now time.Time) 
 			return fmt.Errorf("rendering the entry %s: %w", e.key.id, err)
 		}
 		article.Said = view.When.Exact
-		if _, ok := parts[e.key.part]; !ok {
-			order = append(order, e.key.part)
+		if _, ok := sections[e.key.section]; !ok {
+			order = append(order, e.key.section)
 		}
-		parts[e.key.part] = append(parts[e.key.part], article)
+		sections[e.key.section] = append(sections[e.key.section], article)
 	}
-	file.Sections = func(yield func(templates.PartOf, error) bool) {
+	file.Sections = func(yield func(templates.Section, error) bool) {
 		for _, first := range order {
-			if !yield(templates.PartOf{First: first, Entries: parts[first]}, nil) {
+			if !yield(templates.Section{First: first, Entries: sections[first]}, nil) {
 				return
 			}
 		}

@@ -36,7 +36,7 @@ func TestManyNotes(t *testing.T) {
 				t.Fatal(err)
 			}
 			n := 0
-			for _, p := range sheet.parts {
+			for _, p := range sheet.sections {
 				n += len(p.entries)
 			}
 			if n == 0 || n > 4000 || first[0] == 'r' && n > 300 {

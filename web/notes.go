@@ -467,11 +467,11 @@ func offReason(err error) (string, bool) {
 }
 
 // put lays notes beside the entries of a part, each behind the last entry that began at its event or before.
-func (b beside) put(p shownPart, end int) []templates.Note {
+func (b beside) put(p section) []templates.Note {
 	from, _ := slices.BinarySearchFunc(b.notes, p.first, func(n templates.Note, at int) int { return n.Event - at })
 	var out []templates.Note
 	for _, n := range b.notes[from:] {
-		if n.Event >= end {
+		if n.Event >= p.end {
 			break
 		}
 		n.After = -1

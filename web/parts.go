@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/http"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +16,7 @@ import (
 	"serve-web/templates"
 )
 
-// What the entries of one page may come to, as far as whole parts allow. With what stands around them
+// What the entries of one page may come to, as far as whole sections allow. With what stands around them
 // a page has about 1,400 elements and 150 KB.
 const (
 	pageBytes    = 100 << 10
@@ -26,12 +27,12 @@ const (
 
 // span is which entries of a conversation a page is to show.
 type span struct {
-	// all is all of them. Else at is the index of an event whose part the page begins with, before
+	// all is all of them. Else at is the index of an event whose section the page begins with, before
 	// that of one that the page ends before; -1 where they say nothing. The latest are shown if neither
 	// does.
 	all        bool
 	at, before int
-	exact      bool // at's part and no other
+	exact      bool // at's section and no other
 }
 
 // spanOf reads which entries an address means.
@@ -62,63 +63,87 @@ func spanOf(values func(string) string) (span, error) {
 // sheet is what a page shows of a conversation.
 type sheet struct {
 	// whole is the transcript that the page ends with, or that knows about what does: it has the log.
-	whole *transcript
-	parts []shownPart
+	whole    *transcript
+	sections []section
 	// first is the index of the first event, end that of the one behind the last.
 	first, end int
-	// rest yields parts before those; nil if there are none.
-	rest iter.Seq2[shownPart, error]
+	// rest yields sections before those; nil if there are none.
+	rest iter.Seq2[section, error]
 }
 
-// shownPart is the entries of one part.
-type shownPart struct {
-	first    int
-	entries  []*entry
-	bytes    int
-	elements int
-	pending  bool
+// section is entries in a row of one part, which begin with the event first and end before end.
+type section struct {
+	first, end int
+	entries    []*entry
+	bytes      int
+	elements   int
+	pending    bool
 }
 
-func (p *shownPart) add(e *entry) {
-	p.entries = append(p.entries, e)
-	p.bytes += e.article.Len()
-	p.elements += e.article.Elements()
-	p.pending = p.pending || e.pending != nil
+func (s *section) add(e *entry) {
+	s.entries = append(s.entries, e)
+	s.bytes += e.article.Len()
+	s.elements += e.article.Elements()
+	s.pending = s.pending || e.pending != nil
 }
 
-// size is about the length of a sheet's markup, but for parts that are made as they are written.
+// opensTurn reports whether a section begins with a turn.
+func (s *section) opensTurn() bool { return s.entries[0].key.opens && !s.entries[0].key.continued }
+
+// room is what there is on a page for more.
+type room struct{ bytes, elements, sections int }
+
+// take reports whether there is room for a section. The first always finds some.
+func (r *room) take(s section) bool {
+	r.bytes, r.elements, r.sections = r.bytes+s.bytes, r.elements+s.elements, r.sections+1
+	return r.sections == 1 || r.bytes <= pageBytes && r.elements <= pageElements
+}
+
+// size is about the length of a sheet's markup, but for sections that are made as they are written.
 func (s *sheet) size() int {
 	n := 0
-	for _, p := range s.parts {
+	for _, p := range s.sections {
 		n += p.bytes + 40*len(p.entries)
 	}
 	return n
 }
 
-// shown returns t's parts.
-func (t *transcript) shown() []shownPart {
-	var out []shownPart
+// inSections returns t's entries in their sections.
+func (t *transcript) inSections() []section {
+	var out []section
 	for e := range t.entries {
-		if n := len(out); n == 0 || out[n-1].first != e.key.part {
-			out = append(out, shownPart{first: e.key.part})
+		if n := len(out); n == 0 || out[n-1].first != e.key.section {
+			out = append(out, section{first: e.key.section})
 		}
 		out[len(out)-1].add(e)
+	}
+	for i := range out {
+		_, out[i].end = t.survey.Part(t.survey.PartAt(out[i].first))
+		if i+1 < len(out) {
+			out[i].end = min(out[i].end, out[i+1].first)
+		}
 	}
 	return out
 }
 
-// fitting returns how many of the last parts one page has room for, at least one if there is one, and
-// whether there is room for more.
-func fitting(parts []shownPart) (n int, more bool) {
-	bytes, elements := 0, 0
-	for _, p := range slices.Backward(parts) {
-		bytes, elements = bytes+p.bytes, elements+p.elements
-		if n > 0 && (bytes > pageBytes || elements > pageElements) {
+// fitting returns how many of the last sections one page has room for, at least one if there is one, and
+// whether there is room for more. Where there is not, a page that is half full rather begins with a turn.
+func fitting(sections []section) (n int, more bool) {
+	var r room
+	turn := 0
+	for _, s := range slices.Backward(sections) {
+		if !r.take(s) {
+			if turn > 0 {
+				return turn, false
+			}
 			return n, false
 		}
 		n++
+		if s.opensTurn() && (2*r.bytes > pageBytes || 2*r.elements > pageElements) {
+			turn = n
+		}
 	}
-	return n, bytes < pageBytes && elements < pageElements
+	return n, r.bytes < pageBytes && r.elements < pageElements
 }
 
 // withSheet calls show with what a page shows of a view of a conversation, and again if that changed
@@ -145,66 +170,89 @@ func (t *transcripts) sheetOf(log *conversation.Log, v view, s span) (*sheet, er
 		return nil, err
 	}
 	out := &sheet{whole: whole}
-	survey := whole.survey
-	if survey.Parts() == 0 {
+	if whole.survey.Parts() == 0 {
 		return out, nil
 	}
-	from := survey.PartAt(max(s.at, 0))
-	step := 1
 	if s.before >= 0 {
-		from, step = survey.PartAt(max(s.before-1, 0)), -1
+		return out, t.backward(out, max(s.before, 1))
 	}
-	bytes, elements := 0, 0
-	for i := from; i >= 0 && i < survey.Parts() && ((i-from)*step < pageParts || elements == 0); i += step {
-		if i == survey.Parts()-1 && !s.exact {
-			first, _ := survey.Part(from)
-			return t.latest(log, v, first.First)
-		}
-		part, end := survey.Part(i)
-		shown := shownPart{first: part.First}
-		if i == survey.Parts()-1 {
-			for _, p := range whole.shown() {
-				if p.first == part.First {
-					shown = p
-				}
-			}
-		} else {
-			var err error
-			if shown, err = t.closedPart(log, survey, v, i); err != nil {
-				return nil, err
-			}
-		}
-		bytes, elements = bytes+shown.bytes, elements+shown.elements
-		if i != from && (bytes > pageBytes || elements > pageElements) {
-			break
-		}
-		if i == from {
-			out.first, out.end = part.First, end
-		}
-		out.first, out.end = min(out.first, part.First), max(out.end, end)
-		if step > 0 {
-			out.parts = append(out.parts, shown)
-		} else {
-			out.parts = slices.Insert(out.parts, 0, shown)
-		}
-		if s.exact {
-			break
-		}
+	ended, err := t.forward(out, s.at, s.exact)
+	if ended && !s.exact && err == nil {
+		return t.latest(log, v, out.first)
 	}
-	return out, nil
+	return out, err
 }
 
-// closedPart returns the entries of a part of a log that is not its last.
-func (t *transcripts) closedPart(log *conversation.Log, survey *conversation.Survey, v view, i int) (shownPart, error) {
-	closed, err := t.closed(log, survey, v, i)
+// forward puts on a sheet what a page has room for from the section on that the event of an index is in, or that
+// section alone, and reports whether that is all to the end.
+func (t *transcripts) forward(out *sheet, at int, alone bool) (ended bool, err error) {
+	survey := out.whole.survey
+	from := survey.PartAt(at)
+	part, _ := survey.Part(from)
+	out.first, out.end = part.First, part.First
+	var r room
+	for i := from; i < survey.Parts() && (i-from < pageParts || r.sections == 0); i++ {
+		sections, err := t.sectionsOf(out.whole, i)
+		if err != nil {
+			return false, err
+		}
+		if n := sort.Search(len(sections), func(n int) bool { return sections[n].first > at }); i == from && n > 1 {
+			sections = sections[n-1:]
+			out.first = sections[0].first
+		}
+		for _, s := range sections {
+			if !r.take(s) || alone && r.sections > 1 {
+				return false, nil
+			}
+			out.sections, out.end = append(out.sections, s), s.end
+		}
+		if _, out.end = survey.Part(i); alone {
+			break
+		}
+	}
+	return out.end == survey.Len(), nil
+}
+
+// backward puts on a sheet what a page has room for of the sections that begin before the event of an index.
+func (t *transcripts) backward(out *sheet, before int) error {
+	survey := out.whole.survey
+	from := survey.PartAt(before - 1)
+	_, out.end = survey.Part(from)
+	var all []section
+	for i := from; i >= 0 && (from-i < pageParts || len(all) == 0); i-- {
+		more, err := t.sectionsOf(out.whole, i)
+		if err != nil {
+			return err
+		}
+		if n := sort.Search(len(more), func(n int) bool { return more[n].first >= before }); n < len(more) {
+			more, out.end = more[:n], more[n].first
+		}
+		all = slices.Concat(more, all)
+		n, room := fitting(all)
+		part, _ := survey.Part(i)
+		out.sections, out.first = all[len(all)-n:], part.First
+		if n < len(all) {
+			out.first = out.sections[0].first
+		}
+		if !room {
+			break
+		}
+	}
+	return nil
+}
+
+// sectionsOf returns the sections of a part of a log, of which whole is the end.
+func (t *transcripts) sectionsOf(whole *transcript, i int) ([]section, error) {
+	part, _ := whole.survey.Part(i)
+	if i == whole.survey.Parts()-1 {
+		sections := whole.inSections()
+		return sections[sort.Search(len(sections), func(n int) bool { return sections[n].first >= part.First }):], nil
+	}
+	closed, err := t.closed(whole.log, whole.survey, whole.folding.view, i)
 	if err != nil {
-		return shownPart{}, err
+		return nil, err
 	}
-	shown := shownPart{first: closed.part.First}
-	for e := range closed.entries {
-		shown.add(e)
-	}
-	return shown, nil
+	return closed.inSections(), nil
 }
 
 // latest is the end of a conversation, from the event of an index on if that is not -1.
@@ -213,22 +261,22 @@ func (t *transcripts) latest(log *conversation.Log, v view, from int) (*sheet, e
 		if from >= 0 && t.part.First > from {
 			return true
 		}
-		_, more := fitting(t.shown())
+		_, more := fitting(t.inSections())
 		return more && (parts < pageParts || t.len() == 0)
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := &sheet{whole: whole, parts: whole.shown(), end: log.Len()}
-	n, _ := fitting(out.parts)
-	cut := len(out.parts) - n
-	for from >= 0 && cut > 0 && out.parts[cut].first > from {
+	out := &sheet{whole: whole, sections: whole.inSections(), end: log.Len()}
+	n, _ := fitting(out.sections)
+	cut := len(out.sections) - n
+	for from >= 0 && cut > 0 && out.sections[cut].first > from {
 		cut--
 	}
-	out.parts = out.parts[cut:]
+	out.sections = out.sections[cut:]
 	out.first = whole.part.First
 	if cut > 0 {
-		out.first = out.parts[0].first
+		out.first = out.sections[0].first
 	}
 	return out, nil
 }
@@ -239,12 +287,19 @@ func (t *transcripts) allOf(log *conversation.Log, v view) (*sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &sheet{whole: whole, parts: whole.shown(), end: log.Len()}
+	out := &sheet{whole: whole, sections: whole.inSections(), end: log.Len()}
 	if whole.part.First > 0 {
-		out.rest = func(yield func(shownPart, error) bool) {
+		out.rest = func(yield func(section, error) bool) {
 			for i := range whole.survey.PartAt(whole.part.First) {
-				if shown, err := t.closedPart(log, whole.survey, v, i); !yield(shown, err) || err != nil {
+				sections, err := t.sectionsOf(whole, i)
+				if err != nil {
+					yield(section{}, err)
 					return
+				}
+				for _, s := range sections {
+					if !yield(s, nil) {
+						return
+					}
 				}
 			}
 		}
@@ -255,20 +310,19 @@ func (t *transcripts) allOf(log *conversation.Log, v view) (*sheet, error) {
 // ends reports whether the sheet reaches the end of the conversation.
 func (s *sheet) ends() bool { return s.end == s.whole.log.Len() }
 
-// presentParts are the parts of a sheet.
-func presentParts(s *sheet, notes beside, now time.Time) iter.Seq2[templates.PartOf, error] {
-	present := func(p shownPart) templates.PartOf {
-		out := templates.PartOf{First: p.first, Pending: p.pending, Entries: make([]templates.Article, 0, len(p.entries))}
+// presentSections are the sections of a sheet.
+func presentSections(s *sheet, notes beside, now time.Time) iter.Seq2[templates.Section, error] {
+	present := func(p section) templates.Section {
+		out := templates.Section{First: p.first, Pending: p.pending, Entries: make([]templates.Article, 0, len(p.entries))}
 		for _, e := range p.entries {
 			out.Entries = append(out.Entries, presentEntry(e, now))
 		}
 		if len(notes.notes) > 0 {
-			_, end := s.whole.survey.Part(s.whole.survey.PartAt(p.first))
-			out.Notes = notes.put(p, end)
+			out.Notes = notes.put(p)
 		}
 		return out
 	}
-	return func(yield func(templates.PartOf, error) bool) {
+	return func(yield func(templates.Section, error) bool) {
 		if s.rest != nil {
 			for p, err := range s.rest {
 				if !yield(present(p), err) || err != nil {
@@ -276,7 +330,7 @@ func presentParts(s *sheet, notes beside, now time.Time) iter.Seq2[templates.Par
 				}
 			}
 		}
-		for _, p := range s.parts {
+		for _, p := range s.sections {
 			if !yield(present(p), nil) {
 				return
 			}
@@ -288,11 +342,11 @@ func presentParts(s *sheet, notes beside, now time.Time) iter.Seq2[templates.Par
 // browser something, and one that comes into sight is laid out as a whole.
 const sectionEntries = 100
 
-// gathered joins parts to sections. One without all of its colours stays by itself: it is asked for again as the
-// part that it is.
-func gathered(parts iter.Seq2[templates.PartOf, error]) iter.Seq2[templates.PartOf, error] {
-	return func(yield func(templates.PartOf, error) bool) {
-		var section *templates.PartOf
+// gathered joins sections to larger ones. One without all of its colours stays by itself: it is asked for again as the
+// one that it is.
+func gathered(parts iter.Seq2[templates.Section, error]) iter.Seq2[templates.Section, error] {
+	return func(yield func(templates.Section, error) bool) {
+		var section *templates.Section
 		flush := func() bool {
 			done := section
 			section = nil
@@ -374,7 +428,7 @@ func (s *Server) parts(c echo.Context) error {
 		if err != nil {
 			return err
 		}
-		page = templates.Parts{Sections: presentParts(sheet, beside, s.now())}
+		page = templates.Parts{Sections: presentSections(sheet, beside, s.now())}
 		page.Earlier, page.Later = presentMore(sheet)
 		if sheet.ends() {
 			page.Position = sheet.whole.place().String()

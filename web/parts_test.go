@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
@@ -56,7 +57,7 @@ func randomLog(r *rand.Rand, n int) *conversation.Log {
 			continue
 		}
 		if r.IntN(12) == 0 {
-			raw += strings.Repeat(" and more", r.IntN(300))
+			raw += strings.Repeat(" and more", r.IntN(900))
 		}
 		if k, _, _ := strings.Cut(raw, ":"); k == "blocks" || k == "config" || k == "data" || !strings.Contains("turn request message reasoning call text", k) {
 			raw, _, _ = strings.Cut(raw, " and more")
@@ -97,7 +98,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 7))
-	parts := 0
+	parts, within := 0, 0
 	for i := range histories() {
 		v := []view{userView, rawView, modelView}[i%3]
 		whole := randomLog(r, 1+r.IntN(900))
@@ -133,7 +134,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 					got += markup(t, p.entries)
 				}
 			}
-			for _, p := range sheet.parts {
+			for _, p := range sheet.sections {
 				got += markup(t, p.entries)
 			}
 			return got
@@ -144,6 +145,9 @@ func TestPartsAreTheWhole(t *testing.T) {
 		for sheet.first > 0 {
 			parts++
 			at := sheet.first
+			if p, _ := log.Survey.Part(log.Survey.PartAt(at)); p.First < at {
+				within++
+			}
 			sheet = read(span{at: -1, before: at})
 			if sheet.end != at || sheet.first >= at {
 				t.Fatalf("seed %d: the page before e%d has %d to %d", seed, at, sheet.first, sheet.end)
@@ -158,7 +162,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 				t.Fatalf("seed %d: the page at e%d ends at %d", seed, at, sheet.end)
 			}
 			if sheet.first != at { // the last page is filled to the front
-				sheet.parts = slices.DeleteFunc(sheet.parts, func(p shownPart) bool { return p.first < at })
+				sheet.sections = slices.DeleteFunc(sheet.sections, func(p section) bool { return p.first < at })
 			}
 		}
 		check("forwards", got)
@@ -172,8 +176,8 @@ func TestPartsAreTheWhole(t *testing.T) {
 			}
 		}
 	}
-	if parts == 0 && !raceDetector {
-		t.Error("no history had more than one page")
+	if (parts == 0 || within == 0) && !raceDetector {
+		t.Errorf("%d pages were not the first of a history, and %d began within a part, want some", parts, within)
 	}
 }
 
@@ -202,7 +206,7 @@ func TestPartsFollow(t *testing.T) {
 		var want []*entry
 		all := s.transcripts.presenter.transcribe(last.log, v)
 		for e := range all.entries {
-			if e.key.part >= last.part.First {
+			if e.key.section >= last.part.First {
 				want = append(want, e)
 			}
 		}
@@ -250,6 +254,78 @@ func TestFirstPageCost(t *testing.T) {
 				t.Errorf("%s view, %+v: the page has %d bytes and %d elements, want at most 150 KB and 1,400", v, sp, bytes, elements)
 			}
 			t.Logf("%s view, %+v: %d events read, %d entries rendered, %d bytes, %d elements", v, sp, read, renders, bytes, elements)
+		}
+	}
+}
+
+// TestPageIsBounded: however much the events of a part have to show, a page has about as much as it should, and
+// a section too large for it is a single entry, of which no more stands on a page either.
+func TestPageIsBounded(t *testing.T) {
+	code := func(lines int) string {
+		return "```go\n" + strings.Repeat("if x := call(\"one\", 2); x != nil { // why\n", lines) + "```"
+	}
+	var raws []jsontext.Value
+	add := func(text string) {
+		content, _ := json.Marshal(text)
+		raws = append(raws, event("call:a"), jsontext.Value(`{"timestamp":"2025-01-01 00:00:00.0","type":"tool_call_response","id":"a","content":`+string(content)+`}`))
+	}
+	raws = append(raws, event("turn"), event("request:Read all of it."))
+	for i := range 300 {
+		switch i % 6 {
+		case 0:
+			add(code(60))
+		case 1:
+			add(strings.Repeat("a plain line\n", 500))
+		case 2:
+			add("{" + strings.Repeat(`"member":{"name":"text","n":1},`, 1000) + `"last":1}`)
+		case 3:
+			raws = append(raws, event("message:"+code(12)+"\n\n"+strings.Repeat("- an *item*\n", 60)))
+		case 4:
+			add(strings.Repeat("a <log> that goes on & on\n", 40_000))
+		default:
+			for range 8 {
+				add(code(5))
+			}
+		}
+	}
+	whole := logOf("1", raws)
+	log, _ := away(whole)
+	s := New(Config{Library: &changing{log}, Logger: slog.New(slog.DiscardHandler)})
+	for _, v := range []view{userView, rawView, modelView} {
+		within := 0
+		next := span{at: 0, before: -1}
+		for {
+			var sheet *sheet
+			for range 2 { // with all of its colours
+				var err error
+				if sheet, err = s.transcripts.sheet(t.Context(), "1", v, next); err != nil {
+					t.Fatal(err)
+				}
+				s.prose.(*markdown.Renderer).Wait()
+			}
+			page, err := s.transcripts.presentConversation(sheet, beside{}, time.Time{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b strings.Builder
+			if err := page.Render(t.Context(), &b); err != nil {
+				t.Fatal(err)
+			}
+			bytes, elements := b.Len(), strings.Count(b.String(), "<")-strings.Count(b.String(), "</")
+			alone := len(sheet.sections) == 1 && len(sheet.sections[0].entries) <= 2 // a call has none of its own
+			if elements > 1400 || bytes > 150<<10 && !alone || bytes > 250<<10 {
+				t.Errorf("%s view: the page at e%d has %d sections, %d bytes and %d elements", v, next.at, len(sheet.sections), bytes, elements)
+			}
+			if p, _ := log.Survey.Part(log.Survey.PartAt(sheet.first)); p.First < sheet.first {
+				within++
+			}
+			if sheet.ends() {
+				break
+			}
+			next.at = sheet.end
+		}
+		if within < 10 {
+			t.Errorf("%s view: %d pages began within a part, want more", v, within)
 		}
 	}
 }

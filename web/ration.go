@@ -11,8 +11,8 @@ const (
 	// the largest single text does.
 	entryRoom = 4_000_000
 	// entryHTML is how much markup the texts of an entry make at most, in bytes: what does not fit is left
-	// to the raw text.
-	entryHTML = 2 << 20
+	// to the raw text. resultHTML is that of what stands folded, about as much as a page should have.
+	entryHTML, resultHTML = 2 << 20, 150 << 10
 	// What a call, and a tag in its markup, cost beside their bytes.
 	callCost, tagCost = 200, 50
 )
@@ -22,14 +22,22 @@ const (
 type ration struct {
 	prose prose
 	room  int
+	most  int // bytes of markup
 	html  int // bytes of markup so far
+	// colours is how many elements there may still be for the colours of JSON, which can be many texts.
+	colours int
 }
 
-func newRation(p prose) *ration { return &ration{prose: p, room: entryRoom} }
+func newRation(p prose, most int) *ration {
+	return &ration{prose: p, room: entryRoom, most: most, colours: markdown.MaxColours}
+}
+
+// left is how many bytes of a text may still be looked at.
+func (r *ration) left() int { return max(min(2*r.room, r.most-r.html), 0) }
 
 // fits returns the part of src that may still be looked at, and whether that is not all.
 func (r *ration) fits(src string) (string, bool) {
-	if n := 2 * max(r.room, 0); len(src) > n {
+	if n := r.left(); len(src) > n {
 		return strings.ToValidUTF8(src[:n], ""), true
 	}
 	return src, false
@@ -64,10 +72,12 @@ func (r *ration) Code(src, info string) markdown.Output {
 }
 
 func (r *ration) JSON(src []byte) markdown.Output {
-	if len(src) > 2*max(r.room, 0) {
+	if len(src) > r.left() {
 		return r.Plain(string(src))
 	}
-	return r.spent(len(src), false, r.prose.JSON(src))
+	out := r.spent(len(src), false, r.prose.JSON(src, r.colours))
+	r.colours -= strings.Count(out.HTML.String(), "<span")
+	return out
 }
 
 func (r *ration) Plain(src string) markdown.Output { return r.plain(src, r.prose.Plain) }

@@ -151,7 +151,7 @@ func TestAllIsShown(t *testing.T) {
 		if len(text) > lookBytes/2 {
 			continue
 		}
-		b := builder{prose: newRation(prose), id: "e1", path: g.maybe("x.rs")}
+		b := builder{prose: newRation(prose, entryHTML), id: "e1", path: g.maybe("x.rs")}
 		if g.IntN(4) == 0 {
 			b.unfenced("", false, text, g.one(g.lit("json"), g.lit("xml"), g.lit("diff"), g.lit("rust")))
 		} else {

@@ -81,20 +81,20 @@ type key struct {
 	who   string
 	model string
 	turn  int
-	// at is the index of the event that it stands at, part that of the first event of its part.
-	at, part  int
-	opens     bool
-	continued bool // the turn that opens here for the reader began in an earlier part
-	again     bool
+	// at is the index of the event that it stands at, section that of the first event of its section.
+	at, section int
+	opens       bool
+	continued   bool // the turn that opens here for the reader began in an earlier section
+	again       bool
 }
 
-// said is what the entries so far of a part have told and the next ones need not.
+// said is what the entries so far of a section have told and the next ones need not.
 type said struct {
-	part  int // -1 before the first
-	turn  int // -1 before the first
-	model string
-	named string // who was named as answering since the last request of the turn; "" if nobody
-	gone  int    // the event that made an entry show nothing; -1 if the next entry knows
+	section int // -1 before the first
+	turn    int // -1 before the first
+	model   string
+	named   string // who was named as answering since the last request of the turn; "" if nobody
+	gone    int    // the event that made an entry show nothing; -1 if the next entry knows
 }
 
 // piece is an entry before it is rendered: what it says and nothing of how.
@@ -159,8 +159,12 @@ type folding struct {
 	survey *conversation.Survey
 	first  int // the index of the first event
 	part   int // that of the last event
-	names  conversation.Names
-	turns  int
+	// sections are the indexes of the events that sections begin at, but for those long past; text is how much
+	// of the last one there is to read, in bytes.
+	sections []int
+	text     int
+	names    conversation.Names
+	turns    int
 	// running are the indexes of the calls of the turn that nothing has become of.
 	running []int
 	work    *work
@@ -218,6 +222,7 @@ func newFolding(seed maphash.Seed, log *window, survey *conversation.Survey, v v
 	if part.First > 0 {
 		f.turns = part.Turns.Turn() + 1
 	}
+	f.begin(part.First)
 	return f
 }
 
@@ -254,18 +259,18 @@ func (f *folding) all(events []conversation.Event, pieces []piece) []piece {
 
 // next adds what e shows to pieces, which must have those that are open.
 func (f *folding) next(e conversation.Event, pieces []piece) []piece {
-	p := f.pass(e, pieces)
-	if f.view == userView {
-		kept, ok := userview.UserEvent(e)
-		if !ok {
-			if !unread(e) {
-				return pieces
-			}
-			kept = e
-		}
-		e = kept
+	if f.view != userView {
+		return f.add(pieces, f.pass(e, lengthOf(e.Body), pieces), e)
 	}
-	return f.add(pieces, p, e)
+	kept, ok := userview.UserEvent(e)
+	switch {
+	case ok:
+		return f.add(pieces, f.pass(e, lengthOf(kept.Body), pieces), kept)
+	case unread(e):
+		return f.add(pieces, f.pass(e, 0, pieces), e)
+	}
+	f.pass(e, 0, pieces)
+	return pieces
 }
 
 // unread reports whether e is one that nothing could be made of: a page still says so at its place.
@@ -277,14 +282,16 @@ func unread(e conversation.Event) bool {
 	return false
 }
 
-// pass takes in e, and returns the piece that it is the first of, but for what it says. The calls
-// among pieces learn what e means for them.
-func (f *folding) pass(e conversation.Event, pieces []piece) piece {
+// pass takes in e, which shows so many bytes of text, and returns the piece that it is the first of, but for what
+// it says. The calls among pieces learn what e means for them.
+func (f *folding) pass(e conversation.Event, text int, pieces []piece) piece {
 	if part := f.survey.PartAt(e.Index); part != f.part {
 		f.part = part
 		f.marker.Break() // a very long passage ends with its part
+		f.begin(e.Index)
 	}
 	mark := f.marker.Next(e)
+	f.fill(e, text, mark.Passage)
 	before := f.names
 	if d, ok := e.Body.(conversation.ConfigDelta); ok {
 		f.names = f.names.Apply(d.Delta)
@@ -570,7 +577,7 @@ func (p *presenter) transcribe(log *conversation.Log, v view) *transcript {
 // are not rendered again.
 func (p *presenter) transcribePart(log *conversation.Log, survey *conversation.Survey, v view, part conversation.Part, end int, known map[string]*entry) *transcript {
 	t := &transcript{log: log, survey: survey, part: part, end: end, seen: log.Len(), at: log.At(end), names: log.Names,
-		folding: newFolding(p.seed, &window{log: log}, survey, v, part), said: said{part: -1}}
+		folding: newFolding(p.seed, &window{log: log}, survey, v, part), said: said{section: -1}}
 	t.folding.projected = &p.projected
 	t.born = time.Now().UnixNano()
 	t.coloured = t.born
@@ -612,6 +619,10 @@ func (t *transcript) extend(p *presenter, log *conversation.Log, survey *convers
 	next.folding.calls = t.folding.calls.Clone()
 	// Others may go on from t, too: what is appended must not reach their memory.
 	next.folding.running = slices.Clip(t.folding.running)
+	next.folding.sections = t.folding.sectionsFrom(t.at.Events)
+	if len(t.open) > 0 {
+		next.folding.sections = t.folding.sectionsFrom(t.open[0].at)
+	}
 	pieces := slices.Clone(t.open)
 	for i := range pieces {
 		pieces[i].parts = slices.Clip(pieces[i].parts)
@@ -697,22 +708,16 @@ func (t *transcript) take(p *presenter, events []conversation.Event, pieces []pi
 		if pc.hidden() {
 			continue
 		}
-		if pc.at >= next || now.part < 0 {
-			part, first, after := t.survey.PartAt(pc.at), 0, t.survey.Len()+1
-			if part >= 0 {
-				p, end := t.survey.Part(part)
-				if first = p.First; part+1 < t.survey.Parts() {
-					after = end
-				}
-			}
-			if next = after; first != now.part {
-				now = said{part: first, turn: -1, gone: -1}
+		if pc.at >= next || now.section < 0 {
+			var first int
+			if first, next = t.folding.sectionOf(pc.at); first != now.section {
+				now = said{section: first, turn: -1, gone: -1}
 			}
 		}
 		e := &entry{first: pc.first, touched: pc.touched, time: pc.time, stub: pc.state == answered}
-		e.key = key{id: pc.id(), at: pc.at, part: now.part, raw: t.folding.mixed(pc), turn: pc.turn, who: pc.who}
+		e.key = key{id: pc.id(), at: pc.at, section: now.section, raw: t.folding.mixed(pc), turn: pc.turn, who: pc.who}
 		now.tell(e, pc)
-		e.key.continued = e.key.opens && int(t.survey.Turn(pc.turn).First) < now.part
+		e.key.continued = e.key.opens && int(t.survey.Turn(pc.turn).First) < now.section
 		if !e.stub {
 			// Where a passage began to show after an entry behind it, that entry may have had to say
 			// what the passage says now.

@@ -42,7 +42,9 @@ func (r *recorder) Markdown(src, prefix string) markdown.Output {
 func (r *recorder) Code(src, language string) markdown.Output {
 	return r.note(fmt.Sprintf("code %s %q", language, src))
 }
-func (r *recorder) JSON(src []byte) markdown.Output    { return r.note(fmt.Sprintf("json %s", src)) }
+func (r *recorder) JSON(src []byte, _ int) markdown.Output {
+	return r.note(fmt.Sprintf("json %s", src))
+}
 func (r *recorder) Wrapped(src string) markdown.Output { return r.Plain(src) }
 
 func (r *recorder) Plain(src string) markdown.Output {

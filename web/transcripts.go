@@ -148,10 +148,10 @@ func (s *slot) surveyed(log *conversation.Log) *conversation.Survey {
 func (t *transcript) cut() *transcript {
 	part, bytes := -1, 0
 	for _, e := range slices.Backward(slices.Collect(t.entries)) {
-		if bytes += e.bytes(); bytes > shortTranscript && e.key.part != part && part >= 0 {
+		if bytes += e.bytes(); bytes > shortTranscript && e.key.section != part && part >= 0 {
 			break
 		}
-		part = e.key.part
+		part = e.key.section
 	}
 	if len(t.open) > 0 {
 		part = min(part, t.open[0].at)

@@ -60,7 +60,7 @@ func (f *folding) model(events []conversation.Event, pieces []piece) []piece {
 	calls := map[int]*conversation.ToolCall{} // as the model has them, by index
 	for _, e := range events {
 		mark := f.marker // a copy
-		p := f.pass(e, pieces)
+		p := f.pass(e, lengthOf(e.Body), pieces)
 		if _, ok := e.Body.(conversation.Broken); ok {
 			pieces = f.add(pieces, p, e)
 		}
