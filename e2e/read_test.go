@@ -135,7 +135,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("the first message is of %q, %v, want the assistant's name", got, err)
 	}
 	// Turns: the request in between opens none.
-	if n := p.count("#entries h2"); n != 3 {
+	if n := p.count("#entries h2[id]"); n != 3 {
 		t.Errorf("%d turns, want 3", n)
 	}
 	// Markdown, in a message and in a result of that type.

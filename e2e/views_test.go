@@ -63,7 +63,7 @@ func TestTour(t *testing.T) {
 	s := serve(t, "--demo")
 	p := open(t, s, look{})
 	p.to(everything + "?view=raw")
-	turns := p.count("article > h2")
+	turns := p.count("article > h2[id]")
 	if turns < 2 {
 		t.Fatalf("the conversation has %d turns, want several", turns)
 	}

@@ -620,8 +620,8 @@ function newTranscript(main, entries, announce) {
 
   // addTurn adds to the outline what the server would: templates/conversation.templ.
   function addTurn(article) {
-    const heading = article.querySelector(':scope > h2'), rows = outline?.querySelector('ol');
-    if (!heading || !rows || !heading.id || outline.querySelector(`[href$="#${heading.id}"]`)) return;
+    const heading = article.querySelector(':scope > h2[id]'), rows = outline?.querySelector('ol');
+    if (!heading || !rows || outline.querySelector(`[href$="#${heading.id}"]`)) return;
     const words = article.querySelector('.text')?.textContent.trim().split('\n')[0].slice(0, 80) || heading.textContent;
     rows.append(make('li', {},
       make('a', { href: '#' + heading.id }, make('span', { class: 'size' }, article.dataset.turn), make('span', { class: 'first', dir: 'auto' }, words)),
@@ -882,7 +882,7 @@ function newTranscript(main, entries, announce) {
 function newKeys(transcript) {
   const help = document.getElementById('keys');
   if (!help) return;
-  const turn = 'article:has(> h2):not([hidden])';
+  const turn = 'article:has(> h2[id]):not([hidden])';
   const heard = 'article:is([data-kind=speech], [data-kind=broken]):not([hidden]), article:has(> .body .mark.error):not([hidden])';
   const keys = {
     j: () => transcript.jump(turn, 1, 'No turn follows'),
