@@ -702,6 +702,7 @@ function newTranscript(main, entries, announce) {
   }
   // A gesture upwards counts before its scrolling is seen, or an entry could come in between.
   function upwards(target) {
+    more(); // at the very top nothing scrolls
     if (!takes(target, false)) return;
     up = Date.now();
     following = false;
