@@ -201,3 +201,24 @@ func TestPartsWithin(t *testing.T) {
 	}
 	l.same(p, "all that is before")
 }
+
+// TestPartsShort: a page that is shorter than the window, and does not reach the end, is filled with what comes
+// later, and stays where it is: its end is none to follow.
+func TestPartsShort(t *testing.T) {
+	l := goLive(t)
+	events := []string{turn(), request("Read it all")}
+	for i := range 60 {
+		events = append(events, call("a", "run"), result(fmt.Sprintf("%d: %s", i, strings.Repeat("a line of output\n", 1200))))
+	}
+	l.run.append(events...)
+	p := open(t, l.server, look{})
+	p.to(l.run.path() + "?at=e100")
+	last := `() => document.querySelector('#entries > section:last-child').dataset.first`
+	shown := p.eval(`() => document.querySelectorAll("#entries > section").length`)
+	p.until(`() => document.querySelectorAll('#entries > section').length > ` + fmt.Sprint(shown))
+	p.until(`() => document.scrollingElement.scrollHeight > innerHeight || !document.querySelector('#later')`)
+	p.eval(`() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))`)
+	if y := p.number(`() => scrollY`); y != 0 {
+		t.Errorf("the reader of a short page is at %v of it when more has come, up to e%v, want the top", y, p.eval(last))
+	}
+}
