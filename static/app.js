@@ -241,11 +241,13 @@ function throughLeader(hear, again, lost, steal) {
         return new Promise((resolve) => (release = resolve));
       });
     } catch {
-      // Another tab took the lead, because this one did not answer it.
+      // Another tab took the lead, because this one did not answer it, and was not heard to say so.
     }
     hub?.close();
     hub = undefined;
-    if (!waiting.signal.aborted) lead({ signal: waiting.signal });
+    if (waiting.signal.aborted) return;
+    again();
+    lead({ signal: waiting.signal });
   })(steal ? { steal } : { signal: waiting.signal });
   return {
     say,
@@ -368,7 +370,7 @@ function keepFocus(change) {
 }
 
 // Times, in the server's words: web/time.go.
-const months = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December'];
+const months = 'January February March April May June July August September October November December'.split(' ');
 
 function said(then, now) {
   const ago = now - then, minute = 60_000, hour = 60 * minute;
@@ -891,9 +893,17 @@ function newKeys(transcript) {
     p: () => transcript.jump(heard, -1, 'Nothing before'),
     '?': () => help.showModal(),
   };
+  const kept = (choice) => {
+    try {
+      if (choice) localStorage.keys = choice;
+      return localStorage.keys;
+    } catch {
+      // It holds for this page.
+    }
+  };
   const use = make('input', { type: 'checkbox' });
-  use.checked = kept.get('keys') !== 'off';
-  use.onchange = () => kept.set('keys', use.checked ? 'on' : 'off');
+  use.checked = kept() !== 'off';
+  use.onchange = () => kept(use.checked ? 'on' : 'off');
   help.querySelector('form').before(make('label', {}, use, ' Use these keys'));
   help.querySelector('form button').autofocus = true;
   help.setAttribute('closedby', 'any');
@@ -907,24 +917,6 @@ function newKeys(transcript) {
     keys[e.key]();
   });
 }
-
-// What a browser keeps of the reader's choices, if it can.
-const kept = {
-  get(name) {
-    try {
-      return localStorage.getItem(name);
-    } catch {
-      return null;
-    }
-  },
-  set(name, value) {
-    try {
-      localStorage.setItem(name, value);
-    } catch {
-      // It holds for this page.
-    }
-  },
-};
 
 function bringIntoView(row, box) {
   const { top, bottom, height } = row.getBoundingClientRect(), b = box.getBoundingClientRect();
