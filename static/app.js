@@ -1132,7 +1132,7 @@ function livePage() {
   function hear(m) {
     heard = Date.now();
     if (m.beat) return way.say({ pong: true });
-    if (m.state) return lamp.stream((state = m.state));
+    if (m.state) return light((state = m.state));
     if (m.topic === list) {
       if (m.event === 'list') applyList(m.data, main?.dataset.conversation);
       if (isGone && nav.querySelector('[aria-current]')) renew(end(false)); // it was put back
@@ -1153,10 +1153,13 @@ function livePage() {
   // The history changed: the page becomes what a new one would be, in place, so that the reader keeps
   // place, folds and selection. A server that asks for it again and again waits longer and longer.
   let renewed = 0, again = 0, renewing;
+  // Without the new page the stream says nothing.
+  const light = () => lamp.stream(renewing ? 'trying' : state);
   function renew() {
     again = Date.now() - renewed < 10_000 ? again + 1 : 0;
     clearTimeout(renewing);
     renewing = setTimeout(load, again && Math.min(30_000, 250 * 2 ** again));
+    light();
   }
   async function load() {
     renewed = Date.now();
