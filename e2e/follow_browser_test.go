@@ -295,6 +295,30 @@ func TestFollowReset(t *testing.T) {
 	l.same(p, "after resets")
 }
 
+// TestFollowResetWaits: as long as the page that a changed history needs does not come, the lamp says so,
+// whatever the stream is.
+func TestFollowResetWaits(t *testing.T) {
+	l := goLive(t)
+	p := l.open(look{})
+	p.forgive("503")
+	refused := "**" + l.run.path() + "?view=*"
+	p.want(p.Route(refused, func(r playwright.Route) {
+		_ = r.Fulfill(playwright.RouteFulfillOptions{Status: playwright.Int(http.StatusServiceUnavailable)})
+	}))
+	l.run.truncate(60, message("The replay goes another way. "))
+	p.want(expect.Locator(p.Locator("#live")).ToHaveText("Reconnecting"))
+	p.eval(`() => hideTab(false)`) // who comes back asks how the stream is
+	l.begin("17000000003", "Just begun", turn(), request("hi"))
+	p.want(expect.Locator(p.Locator(`#list li[data-id="17000000003"]`)).ToBeAttached())
+	if got := p.text("#live"); got != "Reconnecting" {
+		t.Errorf("beside a stream that is there the lamp says %q, want Reconnecting", got)
+	}
+	p.want(p.Unroute(refused))
+	p.has("The replay goes another way.")
+	p.connected()
+	l.same(p, "after the wait")
+}
+
 // TestFollowRestart: a server that was stopped and started again is followed on, with nothing lost
 // and nothing twice.
 func TestFollowRestart(t *testing.T) {

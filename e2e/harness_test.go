@@ -26,7 +26,9 @@ const patience = 20 * time.Second
 type stage struct {
 	binary  string
 	browser playwright.Browser
-	axe     string
+	// launch starts another browser, without some of what the driver tells it.
+	launch func(without ...string) (playwright.Browser, error)
+	axe    string
 }
 
 var shared *stage // set by TestMain; nil: no browser tests here
@@ -75,12 +77,16 @@ func run(m *testing.M) int {
 		return fail("start the browser driver, which make test lays out", err)
 	}
 	defer func() { _ = pw.Stop() }()
-	s.browser, err = pw.Chromium.Launch(playwright.BrowserTypeLaunchOptions{
-		ExecutablePath: &chromium,
-		Headless:       playwright.Bool(true),
-		Args: []string{"--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-			"--disable-background-networking", "--disable-component-update", "--disable-sync"},
-	})
+	s.launch = func(without ...string) (playwright.Browser, error) {
+		return pw.Chromium.Launch(playwright.BrowserTypeLaunchOptions{
+			ExecutablePath: &chromium,
+			Headless:       playwright.Bool(true),
+			Args: []string{"--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+				"--disable-background-networking", "--disable-component-update", "--disable-sync"},
+			IgnoreDefaultArgs: without,
+		})
+	}
+	s.browser, err = s.launch()
 	if err != nil {
 		return fail("start Chromium", err)
 	}

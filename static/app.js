@@ -241,11 +241,13 @@ function throughLeader(hear, again, lost, steal) {
         return new Promise((resolve) => (release = resolve));
       });
     } catch {
-      // Another tab took the lead, because this one did not answer it.
+      // Another tab took the lead, because this one did not answer it, and was not heard to say so.
     }
     hub?.close();
     hub = undefined;
-    if (!waiting.signal.aborted) lead({ signal: waiting.signal });
+    if (waiting.signal.aborted) return;
+    again();
+    lead({ signal: waiting.signal });
   })(steal ? { steal } : { signal: waiting.signal });
   return {
     say,
@@ -368,7 +370,7 @@ function keepFocus(change) {
 }
 
 // Times, in the server's words: web/time.go.
-const months = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December'];
+const months = 'January February March April May June July August September October November December'.split(' ');
 
 function said(then, now) {
   const ago = now - then, minute = 60_000, hour = 60 * minute;
@@ -890,9 +892,17 @@ function newKeys(transcript) {
     p: () => transcript.jump(heard, -1, 'Nothing before'),
     '?': () => help.showModal(),
   };
+  const kept = (choice) => {
+    try {
+      if (choice) localStorage.keys = choice;
+      return localStorage.keys;
+    } catch {
+      // It holds for this page.
+    }
+  };
   const use = make('input', { type: 'checkbox' });
-  use.checked = kept.get('keys') !== 'off';
-  use.onchange = () => kept.set('keys', use.checked ? 'on' : 'off');
+  use.checked = kept() !== 'off';
+  use.onchange = () => kept(use.checked ? 'on' : 'off');
   help.querySelector('form').before(make('label', {}, use, ' Use these keys'));
   help.querySelector('form button').autofocus = true;
   help.setAttribute('closedby', 'any');
@@ -906,24 +916,6 @@ function newKeys(transcript) {
     keys[e.key]();
   });
 }
-
-// What a browser keeps of the reader's choices, if it can.
-const kept = {
-  get(name) {
-    try {
-      return localStorage.getItem(name);
-    } catch {
-      return null;
-    }
-  },
-  set(name, value) {
-    try {
-      localStorage.setItem(name, value);
-    } catch {
-      // It holds for this page.
-    }
-  },
-};
 
 function bringIntoView(row, box) {
   const { top, bottom, height } = row.getBoundingClientRect(), b = box.getBoundingClientRect();
@@ -1139,7 +1131,7 @@ function livePage() {
   function hear(m) {
     heard = Date.now();
     if (m.beat) return way.say({ pong: true });
-    if (m.state) return lamp.stream((state = m.state));
+    if (m.state) return light((state = m.state));
     if (m.topic === list) {
       if (m.event === 'list') applyList(m.data, main?.dataset.conversation);
       if (isGone && nav.querySelector('[aria-current]')) renew(end(false)); // it was put back
@@ -1160,10 +1152,13 @@ function livePage() {
   // The history changed: the page becomes what a new one would be, in place, so that the reader keeps
   // place, folds and selection. A server that asks for it again and again waits longer and longer.
   let renewed = 0, again = 0, renewing;
+  // Without the new page the stream says nothing.
+  const light = () => lamp.stream(renewing ? 'trying' : state);
   function renew() {
     again = Date.now() - renewed < 10_000 ? again + 1 : 0;
     clearTimeout(renewing);
     renewing = setTimeout(load, again && Math.min(30_000, 250 * 2 ** again));
+    light();
   }
   async function load() {
     renewed = Date.now();
