@@ -108,6 +108,40 @@ func TestPartsLink(t *testing.T) {
 	l.same(p, "after all parts came")
 }
 
+// TestPartsOfAShortPage: where all that there is room for is shorter than the window, earlier parts come
+// although nothing can be scrolled, until something can.
+func TestPartsOfAShortPage(t *testing.T) {
+	l := goLive(t)
+	table := `[` + strings.Repeat(`{"a": 1, "b": [2, 3], "c": {"d": 4}},`, 100) + `{}]`
+	var events []string
+	for i := range 100 {
+		events = append(events, turn(), request(fmt.Sprintf("Ask %d", i)), result(table))
+	}
+	l.run.append(events...)
+	p := open(t, l.server, look{})
+	p.before(`addEventListener('DOMContentLoaded', () => { window.begun = document.scrollingElement.scrollHeight - innerHeight })`)
+	p.to(l.run.path())
+	if rest := p.number(`() => begun`); rest > 0 {
+		t.Fatalf("the page is %v px longer than the window, want a short one", rest)
+	}
+	p.until(`() => document.scrollingElement.scrollHeight > 3 * innerHeight`)
+	p.atEnd()
+	if n := p.count("#earlier"); n != 1 {
+		t.Errorf("%d ways to earlier parts, want one: not all parts come by themselves", n)
+	}
+	l.same(p, "with earlier parts")
+
+	// A page that becomes short gets them, too.
+	for i := range l.run.events {
+		l.run.events[i] = strings.ReplaceAll(l.run.events[i], "Ask", "Say")
+	}
+	l.run.flush()
+	p.has("Say 99")
+	p.until(`() => document.scrollingElement.scrollHeight > 3 * innerHeight`)
+	p.atEnd()
+	l.same(p, "made anew")
+}
+
 // TestPartsLeave: while much arrives at the end, parts far above leave the page, and come back to who
 // scrolls up to them.
 func TestPartsLeave(t *testing.T) {

@@ -376,7 +376,7 @@ function said(then, now) {
   const ago = now - then, minute = 60_000, hour = 60 * minute;
   const count = (n, unit) => `${n} ${unit}${n === 1 ? '' : 's'} ago`;
   const day = (t) => Date.UTC(t.getFullYear(), t.getMonth(), t.getDate()) / (24 * hour);
-  const clock = [then.getHours(), then.getMinutes()].map((n) => String(n).padStart(2, '0')).join(':');
+  const clock = then.toTimeString().slice(0, 5);
   const days = day(now) - day(then);
   if (Math.abs(ago) < minute) return 'just now';
   if (ago > 0 && ago < hour) return count(Math.floor(ago / minute), 'minute');
@@ -515,11 +515,10 @@ function newTranscript(main, entries, announce) {
   function came(element) {
     announce.count();
     if (following && !document.hidden) return;
-    if (!unread++) {
-      line?.removeAttribute('data-unread');
-      line = element;
-      line.setAttribute('data-unread', '');
-    }
+    if (unread++) return;
+    line?.removeAttribute('data-unread');
+    line = element;
+    line.setAttribute('data-unread', '');
   }
 
   // anchored runs edit, which changes what is above the reader, and keeps the reader's text where it is. The
@@ -594,9 +593,10 @@ function newTranscript(main, entries, announce) {
     }, 1_000);
   }
   function more() {
-    const { top, height, view } = last;
+    // Who has no more than fits the window makes no gesture.
+    const { top, height, view, rest } = last;
     const earlier = document.getElementById('earlier'), later = document.getElementById('later');
-    if (earlier && top < 2 * view && (gesture || top > 0)) fetchMore(earlier, true);
+    if (earlier && top < 2 * view && (gesture || top > 0 || rest < 1)) fetchMore(earlier, true);
     else if (later && height - top < 3 * view) fetchMore(later, false);
     else if (!entries.className && entries.children.length > most && top > 10 * view) prune();
   }
@@ -648,10 +648,10 @@ function newTranscript(main, entries, announce) {
     // To select is to read: the text must stay where it is.
     if (following && isSelecting()) following = false;
     const stick = following && !held;
-    const at = !steady && !stick && place();
+    const at = steady || stick ? null : place();
     keepFocus(edit);
     if (stick) toEnd();
-    else if (at && at.element.isConnected) putBack(at);
+    else if (at?.element.isConnected) putBack(at);
     show();
   }
 
