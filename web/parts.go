@@ -312,17 +312,20 @@ func (s *sheet) ends() bool { return s.end == s.whole.log.Len() }
 
 // presentSections are the sections of a sheet.
 func presentSections(s *sheet, notes beside, now time.Time) iter.Seq2[templates.Section, error] {
+	from := 0 // what nothing is shown of has its notes with the next that is
 	present := func(p section) templates.Section {
 		out := templates.Section{First: p.first, Pending: p.pending, Entries: make([]templates.Article, 0, len(p.entries))}
 		for _, e := range p.entries {
 			out.Entries = append(out.Entries, presentEntry(e, now))
 		}
 		if len(notes.notes) > 0 {
-			out.Notes = notes.put(p)
+			out.Notes = notes.put(p, from)
 		}
+		from = p.end
 		return out
 	}
 	return func(yield func(templates.Section, error) bool) {
+		from = s.first
 		if s.rest != nil {
 			for p, err := range s.rest {
 				if !yield(present(p), err) || err != nil {
