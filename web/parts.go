@@ -257,18 +257,18 @@ func (t *transcripts) sectionsOf(whole *transcript, i int) ([]section, error) {
 
 // latest is the end of a conversation, from the event of an index on if that is not -1.
 func (t *transcripts) latest(log *conversation.Log, v view, from int) (*sheet, error) {
+	var sections []section
+	var n int
 	whole, err := t.tail(log, v, func(t *transcript, parts int) bool {
-		if from >= 0 && t.part.First > from {
-			return true
-		}
-		_, more := fitting(t.inSections())
-		return more && (parts < pageParts || t.len() == 0)
+		var more bool
+		sections = t.inSections()
+		n, more = fitting(sections)
+		return from >= 0 && t.part.First > from || more && (parts < pageParts || t.len() == 0)
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := &sheet{whole: whole, sections: whole.inSections(), end: log.Len()}
-	n, _ := fitting(out.sections)
+	out := &sheet{whole: whole, sections: sections, end: log.Len()}
 	cut := len(out.sections) - n
 	for from >= 0 && cut > 0 && out.sections[cut].first > from {
 		cut--
