@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 )
@@ -185,4 +186,73 @@ func TestPartsLeave(t *testing.T) {
 		}
 	}
 	t.Error("parts that left the page did not come back")
+}
+
+// TestPartsWithin: a part with much to show is on a page by sections. Its page begins in the middle of it, follows
+// what is added, and gives what is before to who scrolls up, be it from the very top.
+func TestPartsWithin(t *testing.T) {
+	l := goLive(t)
+	events := []string{turn(), request("Read it all")}
+	for i := range 20 {
+		events = append(events, call("a", "run"), result(fmt.Sprintf("%d: %s", i, strings.Repeat("a line of output\n", 600))), message(fmt.Sprintf("Then %d. %s", i, long("reading"))))
+	}
+	l.run.append(events...)
+	p := l.open(look{})
+	first := `() => Number(document.querySelector('#entries > section').dataset.first)`
+	firstPart := p.number(first)
+	if firstPart <= 2 || p.count("#entries > section") < 3 {
+		t.Fatalf("the page begins at e%v with %d sections, want one that begins within a part, and some", firstPart, p.count("#entries > section"))
+	}
+	p.visible("#entries > :first-child .continued")
+	l.run.append(call("a", "run"), result(strings.Repeat("a line of output\n", 600)), message("What came live. "+long("on")))
+	p.has("What came live.")
+	l.same(p, "what was added behind the middle of a part")
+	p.eval(`() => scrollTo(0, 0)`)
+	p.eval(shiftsOf)
+	top := fmt.Sprintf(`() => document.querySelector('#p%v').getBoundingClientRect().top`, firstPart)
+	at := p.number(top)
+	p.want(p.Mouse().Move(700, 450))
+	p.want(p.Mouse().Wheel(0, -500))
+	_, err := p.WaitForFunction(fmt.Sprintf(`() => (%s)() < %v`, first, firstPart), nil)
+	p.want(err)
+	if got := p.number(top); math.Abs(got-at) > 1 {
+		t.Errorf("what the reader at the top saw at %v is at %v when earlier sections have come", at, got)
+	}
+	// The box of all entries begins elsewhere now, which counts, though nothing in it moved.
+	p.eval(`() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))`)
+	p.eval(`() => { moves = moves.filter(m => !/^0\.00/.test(m)); }`)
+	for range 200 {
+		if p.number(first) == 0 && p.number(`() => scrollY`) == 0 {
+			break
+		}
+		p.scrollUp(1500)
+	}
+	if got := p.number(first); got != 0 {
+		t.Errorf("the page of who scrolled up begins at e%v, want the start", got)
+	}
+	for _, m := range p.eval(`() => moves`).([]any) {
+		t.Errorf("layout shift %v", m)
+	}
+	l.same(p, "all that is before")
+}
+
+// TestPartsShort: a page that is shorter than the window, and does not reach the end, is filled with what comes
+// later, and stays where it is: its end is none to follow.
+func TestPartsShort(t *testing.T) {
+	l := goLive(t)
+	events := []string{turn(), request("Read it all")}
+	for i := range 60 {
+		events = append(events, call("a", "run"), result(fmt.Sprintf("%d: %s", i, strings.Repeat("a line of output\n", 1200))))
+	}
+	l.run.append(events...)
+	p := open(t, l.server, look{})
+	p.to(l.run.path() + "?at=e100")
+	last := `() => document.querySelector('#entries > section:last-child').dataset.first`
+	shown := p.eval(`() => document.querySelectorAll("#entries > section").length`)
+	p.until(`() => document.querySelectorAll('#entries > section').length > ` + fmt.Sprint(shown))
+	p.until(`() => document.scrollingElement.scrollHeight > innerHeight || !document.querySelector('#later')`)
+	p.eval(`() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))`)
+	if y := p.number(`() => scrollY`); y != 0 {
+		t.Errorf("the reader of a short page is at %v of it when more has come, up to e%v, want the top", y, p.eval(last))
+	}
 }

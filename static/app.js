@@ -418,7 +418,8 @@ function newTranscript(main, entries, announce) {
   const under = () => document.getElementById('bar')?.getBoundingClientRect().bottom ?? 0;
   const measure = () => {
     const { scrollTop: top, scrollHeight: height, clientHeight: view } = scroller();
-    return { top, height, view, rest: height - view - top };
+    const rest = document.getElementById('later') ? Infinity : height - view - top;
+    return { top, height, view, rest };
   };
   const isSelecting = () => {
     const s = getSelection();
@@ -479,8 +480,6 @@ function newTranscript(main, entries, announce) {
     const [x, y] = [order(a), order(b)];
     return x && y && (x[0] - y[0] || x[1] - y[1]) < 0;
   }
-
-  const articles = () => [...entries.querySelectorAll(':scope > section > article')];
 
   // stretchOf is where a section's entries are, in the order of sections. There is none for one before
   // the first of the page, nor for one behind a page that does not reach the end.
@@ -595,10 +594,10 @@ function newTranscript(main, entries, announce) {
   }
   function more() {
     // Who has no more than fits the window makes no gesture.
-    const { top, rest, view } = last;
+    const { top, height, view } = last;
     const earlier = document.getElementById('earlier'), later = document.getElementById('later');
-    if (earlier && top < 2 * view && (gesture || top > 0 || rest < 1)) fetchMore(earlier, true);
-    else if (later && rest < 2 * view) fetchMore(later, false);
+    if (earlier && top < 2 * view && (gesture || top > 0 || (!later && height <= view))) fetchMore(earlier, true);
+    else if (later && height - top < 3 * view) fetchMore(later, false);
     else if (!entries.className && entries.children.length > most && top > 10 * view) prune();
   }
   function prune() {
@@ -704,18 +703,18 @@ function newTranscript(main, entries, announce) {
   }
   // A gesture upwards counts before its scrolling is seen, or an entry could come in between.
   function upwards(target) {
+    more(); // at the very top nothing scrolls
     if (!takes(target, false)) return;
     up = Date.now();
     following = false;
     show();
   }
-  // The end may be farther than it seems as long as the entries before it have no layout. And while the
-  // browser is on its own way there, Chromium loses the wheel if the script scrolls, too.
+  // While the browser is on its own way to the end, Chromium loses the wheel if the script scrolls, too.
   function downTo(e) {
     if (!takes(e.target, true)) return;
     e.preventDefault();
-    following = true;
     toEnd();
+    following = last.rest < Infinity;
     seen();
     show();
   }
@@ -804,7 +803,7 @@ function newTranscript(main, entries, announce) {
       at.searchParams.delete('before');
       return location.replace(at);
     }
-    const all = articles().filter((e) => !e.hidden);
+    const all = [...entries.querySelectorAll('section > article:not([hidden])')];
     const found = all.findLast((e) => isBefore(e, wanted)) ?? all[0];
     if (found) location.replace('#' + found.id);
   }

@@ -126,6 +126,9 @@ func turnHeading(e Entry) string {
 	if e.Turns != "" {
 		return "Turns " + e.Turns
 	}
+	if e.Continued && e.Again {
+		return "Turn " + strconv.Itoa(e.Turn) + ", continued by " + e.Who
+	}
 	if e.Continued {
 		return "Turn " + strconv.Itoa(e.Turn) + ", continued"
 	}

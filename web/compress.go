@@ -3,13 +3,11 @@ package web
 import (
 	"bytes"
 	"cmp"
-	"container/list"
 	"hash/maphash"
 	"io"
 	"net/netip"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -92,13 +90,7 @@ func compressor(w io.Writer, encoding string) (io.WriteCloser, error) {
 // squeezer keeps what was compressed. It is safe for concurrent use.
 type squeezer struct {
 	seed maphash.Seed
-
-	mu     sync.Mutex
-	kept   map[squeezeKey]*list.Element
-	recent list.List // of *squeezed, the latest used first
-	size   int
-	budget int
-	work   int // how often something was compressed
+	made *shared[squeezeKey, []byte]
 }
 
 type squeezeKey struct {
@@ -107,53 +99,24 @@ type squeezeKey struct {
 	hash     uint64
 }
 
-type squeezed struct {
-	key  squeezeKey
-	once sync.Once
-	out  []byte // nil if it could not be compressed
+func newSqueezer(budget int64) *squeezer {
+	return &squeezer{maphash.MakeSeed(), newShared[squeezeKey, []byte](budget)}
 }
 
-func newSqueezer() *squeezer {
-	return &squeezer{seed: maphash.MakeSeed(), budget: squeezedBytes, kept: map[squeezeKey]*list.Element{}}
-}
-
-// compress returns body in an encoding; who asks for the same at the same time waits for one compressor.
+// compress returns body in an encoding, nil if it cannot be compressed.
 func (s *squeezer) compress(body []byte, encoding string) []byte {
-	key := squeezeKey{encoding, len(body), maphash.Bytes(s.seed, body)}
-	s.mu.Lock()
-	e := s.kept[key]
-	if e == nil {
-		e = s.recent.PushFront(&squeezed{key: key})
-		s.kept[key] = e
-	} else {
-		s.recent.MoveToFront(e)
-	}
-	s.mu.Unlock()
-	q := e.Value.(*squeezed)
-	q.once.Do(func() {
+	return s.made.of(squeezeKey{encoding, len(body), maphash.Bytes(s.seed, body)}, func() ([]byte, int64) {
 		var b bytes.Buffer
 		w, err := compressor(&b, encoding)
 		if err == nil {
 			_, err = w.Write(body)
 			err = cmp.Or(err, w.Close())
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.work++
-		if err == nil {
-			q.out = b.Bytes()
+		if err != nil {
+			return nil, -1
 		}
-		if s.kept[key] != e {
-			return // it had to make room meanwhile
-		}
-		s.size += len(q.out)
-		for s.size > s.budget && s.recent.Len() > 1 {
-			last := s.recent.Remove(s.recent.Back()).(*squeezed)
-			delete(s.kept, last.key)
-			s.size -= len(last.out)
-		}
+		return b.Bytes(), int64(b.Len())
 	})
-	return q.out
 }
 
 // tag is the entity tag of a page: a weak one, because the same page can be encoded in more than one

@@ -130,7 +130,7 @@ func TestSqueezed(t *testing.T) {
 	for i := range 200 {
 		bodies = append(bodies, []byte(strings.Repeat(fmt.Sprint(i, " words "), 2000)))
 	}
-	for _, budget := range []int{0, 1000, 1 << 20} {
+	for _, budget := range []int64{0, 1000, 1 << 20} {
 		if !web.Squeeze(bodies, budget) {
 			t.Errorf("with room for %d bytes, what is accounted for is not what is kept", budget)
 		}

@@ -89,24 +89,28 @@ func (t *transcripts) sheet(ctx context.Context, id string, v view, s span) (out
 
 // Compressions is how often something was compressed.
 func (s *Server) Compressions() int {
-	s.squeezer.mu.Lock()
-	defer s.squeezer.mu.Unlock()
-	return s.squeezer.work
+	s.squeezer.made.mu.Lock()
+	defer s.squeezer.made.mu.Unlock()
+	return s.squeezer.made.makes
 }
 
 // Squeeze compresses bodies with room for so many bytes, all at the same time, and returns whether what
 // is accounted for is what is kept.
-func Squeeze(bodies [][]byte, budget int) (accounted bool) {
-	s := newSqueezer()
-	s.budget = budget
+func Squeeze(bodies [][]byte, budget int64) (accounted bool) {
+	s := newSqueezer(budget)
 	var wg sync.WaitGroup
 	for _, b := range bodies {
 		wg.Go(func() { s.compress(b, encodingGzip) })
 	}
 	wg.Wait()
-	kept := 0
+	return s.made.accounted(func(out []byte) int64 { return int64(len(out)) })
+}
+
+// accounted reports whether what is accounted for is what is kept.
+func (s *shared[K, V]) accounted(size func(V) int64) bool {
+	kept := int64(0)
 	for e := s.recent.Front(); e != nil; e = e.Next() {
-		kept += len(e.Value.(*squeezed).out)
+		kept += size(e.Value.(*share[K, V]).value)
 	}
-	return kept == s.size && len(s.kept) == s.recent.Len()
+	return kept == s.bytes && len(s.kept) == s.recent.Len() && (kept <= s.budget || s.recent.Len() <= 1)
 }

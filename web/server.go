@@ -68,7 +68,8 @@ type Config struct {
 	Now func() time.Time
 }
 
-// cacheBytes bounds the memory of rendered entries, where nobody says otherwise.
+// cacheBytes bounds the memory of what was rendered, where nobody says otherwise: a fourth is for texts, which all
+// views share, the rest for entries.
 const cacheBytes = 64 << 20
 
 // Server serves the pages. It is an [http.Handler], safe for concurrent use.
@@ -110,7 +111,7 @@ func New(c Config) *Server {
 		hosts:     hostSet(c.Hosts),
 		log:       c.Logger,
 		now:       c.Now,
-		squeezer:  newSqueezer(),
+		squeezer:  newSqueezer(squeezedBytes),
 		agents:    c.Agents,
 		proxy:     c.Proxy,
 		prose:     markdown.New(markdown.Config{Headings: 3}),
@@ -119,9 +120,10 @@ func New(c Config) *Server {
 		notebook:  &notebook{desk: c.Desk, root: c.Root, name: c.Workspace, boot: rand.Text()[:8]},
 		echo:      echo.New(),
 	}
-	p := newPresenter(s.prose, c.Logger, c.Now().Location())
+	budget := cmp.Or(c.CacheBytes, cacheBytes)
+	p := newPresenter(newTexts(s.prose, budget/4), c.Logger, c.Now().Location())
 	p.comments = c.Desk != nil
-	s.transcripts = newTranscripts(c.Library, p, cmp.Or(c.CacheBytes, cacheBytes))
+	s.transcripts = newTranscripts(c.Library, p, budget-budget/4)
 	if c.Follower != nil {
 		s.live = newLive(s)
 	}

@@ -88,10 +88,11 @@ type key struct {
 	again       bool
 }
 
-// said is what the entries so far of a section have told and the next ones need not.
+// said is what the entries so far of a part have told and the next ones need not.
 type said struct {
-	section int // -1 before the first
-	turn    int // -1 before the first
+	section int  // -1 before the first
+	anew    bool // the section begins in the middle of a part, and no entry of it has said so yet
+	turn    int  // -1 before the first
 	model   string
 	named   string // who was named as answering since the last request of the turn; "" if nobody
 	gone    int    // the event that made an entry show nothing; -1 if the next entry knows
@@ -710,8 +711,13 @@ func (t *transcript) take(p *presenter, events []conversation.Event, pieces []pi
 		}
 		if pc.at >= next || now.section < 0 {
 			var first int
-			if first, next = t.folding.sectionOf(pc.at); first != now.section {
+			first, next = t.folding.sectionOf(pc.at)
+			switch part, _ := t.survey.Part(t.survey.PartAt(first)); {
+			case first == now.section:
+			case first == part.First:
 				now = said{section: first, turn: -1, gone: -1}
+			default: // it is read with the part that it is in, and only says anew which turn that is
+				now.section, now.anew = first, true
 			}
 		}
 		e := &entry{first: pc.first, touched: pc.touched, time: pc.time, stub: pc.state == answered}
@@ -759,13 +765,14 @@ func (s *said) tell(e *entry, pc *piece) {
 		return
 	}
 	k := &e.key
-	k.opens, s.turn = pc.turn > s.turn, pc.turn
+	opens := pc.turn > s.turn
+	k.opens, s.turn, s.anew = opens || s.anew, pc.turn, false
 	e.touched, s.gone = max(e.touched, s.gone), -1
 	if answers(pc) && pc.names.Model != s.model {
 		k.model, s.model = pc.names.Model, pc.names.Model
 	}
 	switch {
-	case k.opens || pc.kind == "request":
+	case opens || pc.kind == "request":
 		s.named = ""
 	case pc.kind != "speech": // which is not like the rest, and says so beside the name
 		k.again = s.named == k.who && k.model == ""
