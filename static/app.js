@@ -594,9 +594,9 @@ function newTranscript(main, entries, announce) {
   }
   function more() {
     // Who has no more than fits the window makes no gesture.
-    const { top, height, view, rest } = last;
+    const { top, height, view } = last;
     const earlier = document.getElementById('earlier'), later = document.getElementById('later');
-    if (earlier && top < 2 * view && (gesture || top > 0 || rest < 1)) fetchMore(earlier, true);
+    if (earlier && top < 2 * view && (gesture || top > 0 || (!later && height <= view))) fetchMore(earlier, true);
     else if (later && height - top < 3 * view) fetchMore(later, false);
     else if (!entries.className && entries.children.length > most && top > 10 * view) prune();
   }
