@@ -143,8 +143,12 @@ func (s *Server) dated() string {
 // them, or the first [sideRows], where the current conversation stands last if it would be cut off.
 func presentList(sums []conversation.Summary, q listQuery, now time.Time) templates.List {
 	l := templates.List{Query: q.text, Archived: q.archived}
-	folded := folder()
-	words := strings.Fields(folded(q.text))
+	var folded func(string) string
+	var words []string
+	if q.text != "" {
+		folded = folder()
+		words = strings.Fields(folded(q.text))
+	}
 	var shown []*conversation.Summary
 	for i := range sums {
 		sum := &sums[i]

@@ -466,9 +466,10 @@ func offReason(err error) (string, bool) {
 	return "Comments are off. " + off.Reason + ".", true
 }
 
-// put lays notes beside the entries of a part, each behind the last entry that began at its event or before.
-func (b beside) put(p section) []templates.Note {
-	from, _ := slices.BinarySearchFunc(b.notes, p.first, func(n templates.Note, at int) int { return n.Event - at })
+// put lays notes from the event of an index on beside the entries of a section, each behind the last entry that began
+// at its event or before.
+func (b beside) put(p section, first int) []templates.Note {
+	from, _ := slices.BinarySearchFunc(b.notes, first, func(n templates.Note, at int) int { return n.Event - at })
 	var out []templates.Note
 	for _, n := range b.notes[from:] {
 		if n.Event >= p.end {

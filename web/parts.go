@@ -257,18 +257,18 @@ func (t *transcripts) sectionsOf(whole *transcript, i int) ([]section, error) {
 
 // latest is the end of a conversation, from the event of an index on if that is not -1.
 func (t *transcripts) latest(log *conversation.Log, v view, from int) (*sheet, error) {
+	var sections []section
+	var n int
 	whole, err := t.tail(log, v, func(t *transcript, parts int) bool {
-		if from >= 0 && t.part.First > from {
-			return true
-		}
-		_, more := fitting(t.inSections())
-		return more && (parts < pageParts || t.len() == 0)
+		var more bool
+		sections = t.inSections()
+		n, more = fitting(sections)
+		return from >= 0 && t.part.First > from || more && (parts < pageParts || t.len() == 0)
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := &sheet{whole: whole, sections: whole.inSections(), end: log.Len()}
-	n, _ := fitting(out.sections)
+	out := &sheet{whole: whole, sections: sections, end: log.Len()}
 	cut := len(out.sections) - n
 	for from >= 0 && cut > 0 && out.sections[cut].first > from {
 		cut--
@@ -312,17 +312,20 @@ func (s *sheet) ends() bool { return s.end == s.whole.log.Len() }
 
 // presentSections are the sections of a sheet.
 func presentSections(s *sheet, notes beside, now time.Time) iter.Seq2[templates.Section, error] {
+	from := 0 // what nothing is shown of has its notes with the next that is
 	present := func(p section) templates.Section {
 		out := templates.Section{First: p.first, Pending: p.pending, Entries: make([]templates.Article, 0, len(p.entries))}
 		for _, e := range p.entries {
 			out.Entries = append(out.Entries, presentEntry(e, now))
 		}
 		if len(notes.notes) > 0 {
-			out.Notes = notes.put(p)
+			out.Notes = notes.put(p, from)
 		}
+		from = p.end
 		return out
 	}
 	return func(yield func(templates.Section, error) bool) {
+		from = s.first
 		if s.rest != nil {
 			for p, err := range s.rest {
 				if !yield(present(p), err) || err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"serve-web/conversation"
 	"serve-web/markdown"
+	"serve-web/templates"
 )
 
 // elsewhere is a log whose events are not at hand. It counts how many were read, and may change
@@ -460,5 +461,32 @@ func TestPassageIsReadAtOnce(t *testing.T) {
 	lib.log = log
 	if _, err := s.transcripts.read(t.Context(), "1", userView, -1); err != nil || events.reads > 3 {
 		t.Errorf("an append to a passage of 300 pieces = %v after %d reads, want 3 at most", err, events.reads)
+	}
+}
+
+// TestNotesOfNothing: a note on what shows nothing in a view stands with what is shown next, once.
+func TestNotesOfNothing(t *testing.T) {
+	var notes beside
+	for at := 3; at < 30; at++ {
+		notes.notes = append(notes.notes, templates.Note{Event: at})
+	}
+	entryAt := func(first int) []*entry { return []*entry{{first: first}} }
+	s := &sheet{first: 4, end: 25, sections: []section{{first: 6, end: 10, entries: entryAt(6)}, {first: 12, end: 14, entries: entryAt(12)}, {first: 14, end: 25, entries: entryAt(15)}}}
+	sections := presentSections(s, notes, time.Time{})
+	for range 2 {
+		var got [][]int
+		for p, err := range sections {
+			if err != nil {
+				t.Fatal(err)
+			}
+			var of []int
+			for _, n := range p.Notes {
+				of = append(of, n.Event)
+			}
+			got = append(got, of)
+		}
+		if d := cmp.Diff([][]int{{4, 5, 6, 7, 8, 9}, {10, 11, 12, 13}, {14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24}}, got); d != "" {
+			t.Errorf("notes of sections (-want +got):\n%s", d)
+		}
 	}
 }

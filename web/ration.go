@@ -32,15 +32,28 @@ func newRation(p prose, most int) *ration {
 	return &ration{prose: p, room: entryRoom, most: most, colours: markdown.MaxColours}
 }
 
-// left is how many bytes of a text may still be looked at.
-func (r *ration) left() int { return max(min(2*r.room, r.most-r.html), 0) }
-
-// fits returns the part of src that may still be looked at, and whether that is not all.
+// fits returns the part of src that may still be looked at, and whether that is not all: so much as there is room for
+// once it is escaped.
 func (r *ration) fits(src string) (string, bool) {
-	if n := r.left(); len(src) > n {
-		return strings.ToValidUTF8(src[:n], ""), true
+	n, html := min(2*max(r.room, 0), len(src)), max(r.most-r.html, 0)
+	for i := range n {
+		switch src[i] {
+		case '<', '>':
+			html -= 4
+		case '&', '"', '\'':
+			html -= 5
+		default:
+			html--
+		}
+		if html < 0 {
+			n = i
+			break
+		}
 	}
-	return src, false
+	if n == len(src) {
+		return src, false
+	}
+	return strings.ToValidUTF8(src[:n], ""), true
 }
 
 // spent accounts for what was made of a text.
@@ -72,7 +85,7 @@ func (r *ration) Code(src, info string) markdown.Output {
 }
 
 func (r *ration) JSON(src []byte) markdown.Output {
-	if len(src) > r.left() {
+	if _, cut := r.fits(string(src)); cut {
 		return r.Plain(string(src))
 	}
 	out := r.spent(len(src), false, r.prose.JSON(src, r.colours))
