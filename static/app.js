@@ -38,7 +38,7 @@ function newHub() {
     timer = setTimeout(open, wait);
   };
   const isSettled = (t) => [...t.at.values()].every((p) => t.tried.has(p));
-  const count = (position) => parseInt(position, 10) || 0;
+  const count = (position) => parseInt(position) || 0;
 
   // doubt makes the positions be asked for again: the server, or the log, may be another one.
   const doubt = () => topics.forEach((t) => t.tried.clear());
@@ -137,10 +137,8 @@ function newHub() {
   }
 
   function drop(name) {
-    const tab = tabs.get(name);
-    if (!tab) return;
-    tabs.delete(name);
-    unfollow(tab, {});
+    unfollow(tabs.get(name), {});
+    if (!tabs.delete(name)) return;
     if (topics.size) plan(leave);
     else open();
   }
@@ -153,10 +151,9 @@ function newHub() {
 
   function hear(name, send, { follow, wake, bye }) {
     if (bye) return drop(name);
-    const tab = tabs.get(name);
-    if (tab) tab.missed = 0;
+    const me = tabs.get(name) ?? { send };
+    me.missed = 0;
     if (!follow) return;
-    const me = tab ?? { send, missed: 0 };
     tabs.set(name, me);
     unfollow(me, follow);
     me.send({ state });
@@ -1083,7 +1080,7 @@ function livePage() {
       if (!link) return;
       link.hash = transcript.here();
       const at = !transcript.isFollowing() && link.hash.match(/\d+/);
-      if (at) link.search = new URL(link).search.replace(/&at=.*|$/, '&at=e' + at[0]);
+      if (at) link.search = link.search.replace(/&at=.*|$/, '&at=e' + at[0]);
     };
     for (const name of ['click', 'auxclick', 'contextmenu']) main.addEventListener(name, aim);
   }
@@ -1134,20 +1131,21 @@ function livePage() {
     if (m.state) return light((state = m.state));
     if (m.topic === list) {
       if (m.event === 'list') applyList(m.data, main?.dataset.conversation);
-      if (isGone && nav.querySelector('[aria-current]')) renew(end(false)); // it was put back
+      if (isGone && nav.querySelector('[aria-current]')) renew(); // it was put back
       if (m.event === 'list' && m.id) nav.dataset.position = m.id;
     } else if (m.topic === topic) {
       if (m.event === 'entries') transcript.apply(m);
       else if (m.event === 'head') transcript.head(parse(m.data));
       else if (m.event === 'status') lamp.status(JSON.parse(m.data));
       else if (m.event === 'reset') renew();
-      else if (m.event === 'gone') end();
+      else if (m.event === 'gone') {
+        end(true);
+        renewing = setTimeout(load, 2_000); // perhaps it is back before the list misses it
+      }
     }
     dispatchEvent(new CustomEvent('said', { detail: m })); // for comments.js
   }
-  function end(is = true) {
-    lamp.gone((isGone = is));
-  }
+  const end = (is) => lamp.gone((isGone = is));
 
   // The history changed: the page becomes what a new one would be, in place, so that the reader keeps
   // place, folds and selection. A server that asks for it again and again waits longer and longer.
@@ -1165,11 +1163,12 @@ function livePage() {
     try {
       const at = !transcript.isFollowing() && transcript.here().match(/\d+/);
       const answer = await fetch(`${location.pathname}?view=${main.dataset.view}${at ? '&at=e' + at[0] : ''}`, { cache: 'no-store' });
-      if (answer.status === 404) return end();
+      if (answer.status === 404) return end(true);
       if (answer.status === 401) return follow((renewing = undefined)); // the stream will be refused, too
       if (!answer.ok) return renew();
       transcript.renew(parse(await answer.text()));
       renewing = undefined;
+      end(false);
     } catch {
       return renew();
     }
