@@ -35,25 +35,32 @@ type span struct {
 	exact      bool // at's section and no other
 }
 
-// spanOf reads which entries an address means.
+// spanOf reads which entries an address means. One that says so in two ways, or asks for what stands before
+// the first, is refused: less would be shown than its writer thinks, or more.
 func spanOf(values func(string) string) (span, error) {
 	s := span{at: -1, before: -1}
-	if all := values("all"); all != "" {
-		if all != "1" {
-			return s, badRequest("The parameter all is 1, or not there.")
-		}
-		s.all = true
-		return s, nil
-	}
-	for name, to := range map[string]*int{"at": &s.at, "before": &s.before} {
+	ways := 0
+	for name, to := range map[string]*int{"all": nil, "at": &s.at, "before": &s.before} {
 		said := values(name)
 		if said == "" {
+			continue
+		}
+		if ways++; ways > 1 {
+			return s, badRequest("The parameters all, at and before exclude each other.")
+		}
+		if name == "all" {
+			if s.all = said == "1"; !s.all {
+				return s, badRequest("The parameter all is 1, or not there.")
+			}
 			continue
 		}
 		number, _, _ := strings.Cut(strings.TrimPrefix(said, "e"), "-")
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 0 || len(number) > 9 {
 			return s, badRequest("The parameter " + name + " names an entry, as e12 does.")
+		}
+		if name == "before" && n == 0 {
+			return s, badRequest("Nothing stands before e0.")
 		}
 		*to = n
 	}
@@ -174,7 +181,7 @@ func (t *transcripts) sheetOf(log *conversation.Log, v view, s span) (*sheet, er
 		return out, nil
 	}
 	if s.before >= 0 {
-		return out, t.backward(out, max(s.before, 1))
+		return out, t.backward(out, s.before)
 	}
 	ended, err := t.forward(out, s.at, s.exact)
 	if ended && !s.exact && err == nil {

@@ -380,7 +380,7 @@ func TestPartLinks(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"?at=x", "?at=e-1", "?before=12345678901", "?all=2", "/parts?at=x", "/parts?view=mine", "/parts?part=2"} {
+	for _, bad := range []string{"?at=x", "?at=e-1", "?before=12345678901", "?all=2", "?before=e0", "?all=1&at=e2", "?all=1&before=e2", "?at=e2&before=e2", "/parts?before=e0", "/parts?at=x", "/parts?view=mine", "/parts?part=2"} {
 		if code, _ := Get(s, "/conversations/1"+bad); code != 400 {
 			t.Errorf("GET %s = %d, want 400", bad, code)
 		}
