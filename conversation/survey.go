@@ -58,9 +58,10 @@ type Survey struct {
 	// block.
 	compactions, annotated []uint32
 	// far are the responses whose call stands in an earlier part.
-	far    []farPair
-	tools  []Tool
-	models []string
+	far     []farPair
+	tools   []Tool
+	models  []string
+	strange int
 
 	// What the events to come are counted by.
 	names    Names
@@ -240,6 +241,8 @@ func (s *Survey) count(e Sketch, i, turn int) {
 		if m := s.names.Model; m != "" && !slices.Contains(s.models, m) && len(s.models) < mostTools {
 			s.models = append(s.models, m)
 		}
+	case KindUnknown, KindBroken, KindBrokenAside:
+		s.strange++
 	case KindCompaction:
 		s.compactions = append(s.compactions, uint32(i))
 	case KindToolCall:
@@ -394,6 +397,9 @@ func (s *Survey) Tools() (each []Tool, all, shown Tool) { return s.tools, s.all,
 
 // Models returns those that answered, in the order in which they first did.
 func (s *Survey) Models() []string { return s.models }
+
+// Strange counts the events that are of no known kind, or do not have the form of theirs.
+func (s *Survey) Strange() int { return s.strange }
 
 // Span returns the first and the last time of an event; zero where none has any.
 func (s *Survey) Span() (began, ended time.Time) {

@@ -57,7 +57,7 @@ func TestSurvey(t *testing.T) {
 		s := conversation.SurveyOf(conversation.Names{Assistant: "A"}, log)
 		marker, calls, names := userview.NewMarker(log), conversation.Calls{}, conversation.Names{Assistant: "A"}
 		turns, passages := map[int]int{}, map[int]int{}
-		callsAll, errors, responses := 0, 0, 0
+		callsAll, errors, responses, strange := 0, 0, 0, 0
 		firsts := map[int]bool{}
 		for i := range s.Parts() {
 			p, end := s.Part(i)
@@ -90,6 +90,8 @@ func TestSurvey(t *testing.T) {
 			switch b := e.Body.(type) {
 			case conversation.ConfigDelta:
 				names = names.Apply(b.Delta)
+			case conversation.Unknown, conversation.Broken:
+				strange++
 			case conversation.ToolCall:
 				callsAll++
 			case conversation.ToolResponse:
@@ -121,6 +123,9 @@ func TestSurvey(t *testing.T) {
 		}
 		if all.Calls != callsAll || all.Errors != errors || sum > all.Calls {
 			t.Errorf("seed %d: Tools() = %+v, %+v, want %d calls and %d errors", seed, each, all, callsAll, errors)
+		}
+		if s.Strange() != strange {
+			t.Errorf("seed %d: Strange() = %d, want %d", seed, s.Strange(), strange)
 		}
 		// Goes on from any place as it would have.
 		n := r.IntN(len(log) + 1)

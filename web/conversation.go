@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -196,6 +197,9 @@ func presentCounts(t *transcript) []string {
 	}
 	if d := lasted(t.survey.Span()); d != "" {
 		facts = append(facts, d)
+	}
+	if strange := t.survey.Strange(); strange > 0 {
+		facts = append(facts, strconv.Itoa(strange)+" not understood")
 	}
 	return facts
 }

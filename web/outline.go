@@ -115,7 +115,7 @@ func (ts *transcripts) beganOf(t *transcript, first int) (beginning, error) {
 			b.at = e.Time
 		}
 		if r, ok := e.Body.(conversation.Request); ok {
-			b.words = strings.Clone(named(firstLine(r.Text), requestLength)) // a part of a text keeps all of it
+			b.words = strings.Clone(ts.presenter.plain(firstLine(r.Text), requestLength)) // a part of a text keeps all of it
 			break
 		}
 	}
@@ -126,6 +126,11 @@ func (ts *transcripts) beganOf(t *transcript, first int) (beginning, error) {
 	}
 	ts.beginnings[key] = b
 	return b, nil
+}
+
+// plain is a line of markdown as its reader sees it, less the markup, as named makes it fit.
+func (p *presenter) plain(line string, n int) string {
+	return cmp.Or(named(p.prose.Markdown(line, "line-").HTML.Text(), n), named(line, n))
 }
 
 // outlineEvents is how many events of a turn are looked at for its request.

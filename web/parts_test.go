@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"log/slog"
 	"math/rand/v2"
 	"regexp"
@@ -404,6 +405,25 @@ func TestNoEmptyPage(t *testing.T) {
 		if _, page := Get(serverOf(log), "/conversations/1"+query); !strings.Contains(page, "what is said") {
 			t.Errorf("GET /conversations/1%s shows nothing of what there is to see", query)
 		}
+	}
+}
+
+// TestOutlineWords: the outline says how turns begin as their readers see it, without the markup.
+func TestOutlineWords(t *testing.T) {
+	var raws []jsontext.Value
+	for _, text := range []string{"**Look** at `make`", "# A *title*", "***", "a < b && [c](https://c.test/)", "hid\u202eden"} {
+		raws = append(raws, event("turn"), jsontext.Value(`{"type":"chat_request","content":"`+text+`\nand more"}`))
+	}
+	_, page := Get(serverOf(logOf("1", raws)), "/conversations/1")
+	_, page, _ = strings.Cut(page, `id="outline"`)
+	page, _, _ = strings.Cut(page, "</nav>")
+	var got []string
+	for _, m := range regexp.MustCompile(`class="first"[^>]*>([^<]*)<`).FindAllStringSubmatch(page, -1) {
+		got = append(got, html.UnescapeString(m[1]))
+	}
+	want := []string{"Look at make", "A title", "***", "a < b && c", "hid[U+202E]den"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the outline says %q, want %q", got, want)
 	}
 }
 

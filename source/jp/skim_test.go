@@ -137,7 +137,7 @@ func FuzzSkim(f *testing.F) {
 // surveyed is what can be asked of a survey.
 func surveyed(s *conversation.Survey) string {
 	var b strings.Builder
-	fmt.Fprintln(&b, s.Len(), s.Turns(), s.Names(), s.PerRequest(), s.Waiting(), s.Compactions(), s.Annotated(), s.Models())
+	fmt.Fprintln(&b, s.Len(), s.Turns(), s.Names(), s.PerRequest(), s.Waiting(), s.Compactions(), s.Annotated(), s.Models(), s.Strange())
 	for i := range s.Parts() {
 		p, end := s.Part(i)
 		fmt.Fprintln(&b, p, end)
