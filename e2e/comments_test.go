@@ -530,3 +530,30 @@ func TestNoteBehindThePage(t *testing.T) {
 		t.Error("a comment on an entry that is not there stands at the end of the page")
 	}
 }
+
+// TestNotesInOrder: in whatever order notes arrive, they stand where the server lays them.
+func TestNotesInOrder(t *testing.T) {
+	s := serve(t, "--demo")
+	p := open(t, s, look{})
+	for i := range 12 {
+		form := url.Values{"at": {[]string{"e1", "e5", "e41"}[i%3]}, "body": {"A comment."}}
+		if status, body, _ := s.send(everything+"/comment", form); status != http.StatusSeeOther {
+			t.Fatalf("a comment: status %d\n%s", status, body)
+		}
+	}
+	p.to(everything)
+	const order = `() => [...document.querySelectorAll('#entries > section > *')].map((e) => e.id).join(' ')`
+	want := p.eval(order)
+	p.eval(`async () => {
+		const html = await (await fetch(location.pathname + '/notes')).text();
+		const [head, ...notes] = html.trim().replace(/<\/div>$/, '').split(/(?=<div id="t-)/);
+		document.querySelectorAll('.thread').forEach((e) => e.remove());
+		dispatchEvent(new CustomEvent('said', { detail: { event: 'notes', data: head + notes.reverse().join('') + '</div>' } }));
+	}`)
+	if got := p.eval(order); got != want {
+		t.Errorf("the page has\n%v\nwant\n%v", got, want)
+	}
+	if n := p.count(".thread"); n != 12 {
+		t.Errorf("%d comments are on the page, want 12", n)
+	}
+}

@@ -11,6 +11,8 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
   const flat = (s) => s.replace(/\s+/g, ' ').trim();
   const bare = (s) => s.replace(/\s+/g, '');
   const index = (e) => Number(e.dataset.event ?? e.id.match(/\d+/)?.[0]);
+  // Notes at one event stand behind it, in the order in which they were made.
+  const isUpTo = (s, { dataset: { made }, id }) => !s.dataset.event || s.dataset.made < made || (s.dataset.made === made && s.id < id);
 
   // A dialog for the forms of other pages, there once it is asked for. What was typed is kept until it was taken,
   // also when the dialog is closed meanwhile, by a click beside it for example.
@@ -137,19 +139,23 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
     if (answer.ok) apply(await answer.text());
   }
 
-  // apply makes what stands beside the entries what the server says, and leaves alone what is not on the page.
+  // apply makes what stands beside the entries what the server says of some, by their ids, and leaves alone what is
+  // not on the page.
   function apply(html) {
-    const next = new Map([...parse(html).firstElementChild.children].map((e) => [e.id, e]));
+    const groups = [...parse(html).children], next = groups.flatMap((g) => [...g.children]);
     transcript.change(() => {
-      for (const old of entries.querySelectorAll('[data-event]')) if (!next.has(old.id)) old.remove();
-      for (const e of next.values()) {
+      const said = new Set(next.map((e) => e.id));
+      for (const { id } of entries.querySelectorAll('[data-event]')) {
+        if (!said.has(id) && groups.some(({ dataset: { from, to } }) => from <= id && id < to)) document.getElementById(id).remove();
+      }
+      for (const e of next) {
         const old = document.getElementById(e.id);
         if (old?.dataset.event === e.dataset.event) morph(old, e);
         else {
           old?.remove();
           const stretch = [...entries.children].findLast((s) => Number(s.dataset.first) <= Number(e.dataset.event));
           if (!stretch) continue;
-          const before = [...stretch.children].findLast((s) => index(s) <= index(e));
+          const before = [...stretch.children].findLast((s) => index(s) < index(e) || (index(s) === index(e) && isUpTo(s, e)));
           // Where the page ends before the conversation does, it may be about what comes later.
           if (before && !before.nextElementSibling && !stretch.nextElementSibling && !('position' in main.dataset) && index(before) < index(e)) continue;
           if (before) before.after(e);

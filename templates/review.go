@@ -17,8 +17,10 @@ type Note struct {
 	// Event is the index of the event that it is about, After that of the entry before it among those of
 	// its part; -1 if there is none.
 	Event, After int
-	Who          string
-	When         Time
+	// Made is a word for when it was made, in the order of which notes at the same event stand.
+	Made string
+	Who  string
+	When Time
 	// Quote are the words that the comment is about, Nth which of their occurrences in the entry, from 0.
 	Quote string
 	Nth   int
@@ -35,6 +37,12 @@ type Note struct {
 	Send     bool
 	// Unread is for messages, Chosen for drafts.
 	Unread, Chosen bool
+}
+
+// NoteGroup is all notes whose ids are not before From, but before To.
+type NoteGroup struct {
+	From, To string
+	Notes    []Note
 }
 
 // Reply is an answer to a comment, of the person or of an agent.

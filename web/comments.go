@@ -349,7 +349,7 @@ func (s *Server) notes(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.render(c, http.StatusOK, templates.Beside(b.notes))
+	return s.render(c, http.StatusOK, templates.Beside(b.all()))
 }
 
 // threadNote is a thread as a page of its own shows it.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"html"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -732,6 +733,90 @@ func TestReviewLive(t *testing.T) {
 	}
 	r.done("/threads/"+id, url.Values{"act": {"resolve"}})
 	s.until("that it is resolved", func(m message) bool { return m.Event == "notes" && strings.Contains(m.Data, `data-state="resolved"`) })
+}
+
+// noted is the ids of notes that a page has, as its script keeps them.
+type noted map[string]bool
+
+var groupTag = regexp.MustCompile(`<div class="beside" data-from="([^"]*)" data-to="([^"]*)">`)
+
+// take makes of an event's data what it says, and returns how many notes it has.
+func (s noted) take(data string) (n int) {
+	groups := groupTag.FindAllStringSubmatchIndex(data, -1)
+	for i, g := range groups {
+		end := len(data)
+		if i+1 < len(groups) {
+			end = groups[i+1][0]
+		}
+		from, to := data[g[2]:g[3]], data[g[4]:g[5]]
+		for id := range s {
+			if from <= id && id < to {
+				delete(s, id)
+			}
+		}
+		for _, m := range besideTag.FindAllStringSubmatch(data[g[0]:end], -1) {
+			s[m[1]] = true
+			n++
+		}
+	}
+	return n
+}
+
+// TestReviewLiveMany: of many notes a stream sends those that changed and a few beside them, and all of them only to who
+// has none, in steps.
+func TestReviewLiveMany(t *testing.T) {
+	r := newReviewing(t, logWith(t, conv, turnStart(), request("a"), answer("b")))
+	const many = 300
+	var ids []string
+	for range many {
+		ids = append(ids, r.comment("e2", strings.Repeat("word ", 200)))
+	}
+	s := open(t, listen(t, r.Server), "/conversations/"+conv+"/live")
+	page := noted{}
+	steps, most := 0, 0
+	until := func(what string, ok func(m message) bool) {
+		t.Helper()
+		steps, most = 0, 0
+		s.until(what, func(m message) bool {
+			if m.Event != "notes" {
+				return false
+			}
+			steps, most = steps+1, max(most, page.take(m.Data))
+			if len(m.Data) > 96<<10 {
+				t.Errorf("%s: an event of %d bytes", what, len(m.Data))
+			}
+			return ok(m)
+		})
+	}
+	all := func(message) bool {
+		want := noted{}
+		want.take(r.page("/conversations/" + conv + "/notes"))
+		return maps.Equal(page, want)
+	}
+	until("all notes", func(message) bool { return len(page) == many })
+	if steps < 8 {
+		t.Errorf("all notes came in %d steps", steps)
+	}
+	for i, id := range ids[:15] {
+		switch i % 3 {
+		case 0:
+			r.done("/threads/"+id, url.Values{"act": {"delete"}})
+			until("one is deleted", all)
+		case 1:
+			r.done("/threads/"+id, url.Values{"act": {"resolve"}})
+			until("one is resolved", func(m message) bool { return strings.Contains(m.Data, `data-state="resolved"`) })
+		case 2:
+			id := r.comment("e1", "new")
+			until("one more", func(message) bool { return page[id] })
+		}
+		if most > 20 {
+			t.Errorf("of one change %d notes were sent", most)
+		}
+	}
+	for _, id := range ids[15:] {
+		r.done("/threads/"+id, url.Values{"act": {"delete"}})
+	}
+	until("most are deleted", func(m message) bool { return len(page) == 15 && all(m) })
 }
 
 // TestReviewLiveByItself: what changes by nobody's act is told, too, however much later something else will.

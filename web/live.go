@@ -213,15 +213,20 @@ func (l *live) readConversation(ctx context.Context, topic, from string) (sse.Ba
 	if headKey != wasHead {
 		batch.Events = append(batch.Events, head...)
 	}
-	notesKey := "-" + notes.key
-	if l.server.notebook.desk != nil && notesKey != wasNotes {
-		said, err := presentBeside(ctx, notes)
-		if err != nil {
-			return sse.Batch{}, err
+	has := ""
+	if l.server.notebook.desk != nil {
+		var lacks []templates.NoteGroup
+		lacks, has, more = notes.since(wasNotes)
+		batch.More = batch.More || more
+		if len(lacks) > 0 {
+			said, err := presentBeside(ctx, lacks)
+			if err != nil {
+				return sse.Batch{}, err
+			}
+			batch.Events = append(batch.Events, said)
 		}
-		batch.Events = append(batch.Events, said)
 	}
-	batch.Position = end + " " + headKey + " " + notesKey
+	batch.Position = end + " " + headKey + " " + has
 	if !notes.until.IsZero() {
 		l.later(topic, "notes "+notes.until.String(), notes.until.Sub(now))
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,6 +78,8 @@ type notes struct {
 	replied map[string]bool
 	// until is when something of it changes by itself; zero if nothing does.
 	until time.Time
+	// hashes are of what threads and messages say, by their ids.
+	hashes map[string]uint64
 	// spots are where the threads and messages are in the log, texts what was made of what they say.
 	mu    sync.Mutex
 	spots map[string]spot
@@ -180,7 +183,16 @@ func (n *notebook) of(ctx context.Context, id string, now time.Time) (found *not
 		found.bundles[d.ID] = d
 		found.until = earlier(found.until, changesAt(d))
 	}
+	found.hashes = make(map[string]uint64, len(found.Threads)+len(found.Messages))
+	for _, m := range found.Messages {
+		if found.hashes[m.ID], err = hashOf(m); err != nil {
+			return nil, err
+		}
+	}
 	for _, t := range found.Threads {
+		if found.hashes[t.ID], err = hashOf(t); err != nil {
+			return nil, err
+		}
 		found.replied[t.Dispatch] = found.replied[t.Dispatch] || isAnswered(t)
 	}
 	n.mu.Lock()
@@ -396,14 +408,22 @@ func lastBefore(log *conversation.Log, at time.Time) (int, error) {
 	return max(0, low-1), nil
 }
 
-// beside is what stands beside the entries of a page.
+func hashOf(v any) (uint64, error) {
+	h := fnv.New64a()
+	if err := json.NewEncoder(h).Encode(v); err != nil {
+		return 0, fmt.Errorf("naming what stands beside a conversation: %w", err)
+	}
+	return h.Sum64(), nil
+}
+
+// beside is what stands beside the entries of a page, by their events.
 type beside struct {
 	notes []templates.Note
 	// off says why there are no comments; empty if there are, or could be none anyhow.
 	off string
-	// key differs where what is shown does. until is when that is so without a change; zero if never.
-	key   string
-	until time.Time
+	// hashes are of what the notes say, by their ids. until is when something changes by itself; zero if never.
+	hashes map[string]uint64
+	until  time.Time
 }
 
 // besideOf returns what stands beside the entries of a conversation. That the desk cannot be used is told,
@@ -419,7 +439,7 @@ func (s *Server) besideOf(ctx context.Context, log *conversation.Log, v view, no
 			s.log.ErrorContext(ctx, "comments cannot be read", "error", err)
 			off = "Comments are off. The log of the server says why."
 		}
-		return beside{off: off, key: off}, nil
+		return beside{off: off}, nil
 	}
 	if found == nil || len(found.Threads)+len(found.Messages) == 0 {
 		return beside{}, nil
@@ -427,37 +447,103 @@ func (s *Server) besideOf(ctx context.Context, log *conversation.Log, v view, no
 	if err := found.locate(log); err != nil {
 		return beside{}, err
 	}
-	b := beside{until: found.until}
-	said, err := json.Marshal(found.Notes)
-	if err != nil {
-		return b, fmt.Errorf("naming what stands beside a conversation: %w", err)
-	}
-	sum := crc32.ChecksumIEEE(said)
+	b := beside{until: found.until, hashes: found.hashes}
 	for _, m := range found.Messages {
 		at := found.spot(m.ID)
 		if at < 0 {
 			continue
 		}
-		sum = crc32.Update(sum, crc32.IEEETable, []byte(m.ID+strconv.Itoa(at)))
 		b.notes = append(b.notes, s.presentMessage(found, m, at, now))
 	}
 	for _, t := range found.Threads {
 		at := found.spot(t.ID)
-		sum = crc32.Update(sum, crc32.IEEETable, []byte(t.ID+strconv.Itoa(at)))
 		note := s.presentThread(t, found, now)
 		if note.Event = at; at < 0 {
 			note.Gone = true
 			note.Event = max(0, min(t.Event, log.Len()-1))
 		}
+		note.Made = made(t.Created)
 		note.URL += "?view=" + string(v)
 		b.notes = append(b.notes, note)
 	}
 	slices.SortStableFunc(b.notes, func(a, b templates.Note) int {
-		return cmp.Or(cmp.Compare(a.Event, b.Event), cmp.Compare(a.When.Machine, b.When.Machine))
+		return cmp.Or(cmp.Compare(a.Event, b.Event), cmp.Compare(a.Made, b.Made), cmp.Compare(a.ID, b.ID))
 	})
-	b.key = strconv.FormatUint(uint64(sum), 36)
 	return b, nil
 }
+
+// all are the notes in one group.
+func (b beside) all() templates.NoteGroup { return templates.NoteGroup{To: lastID, Notes: b.notes} }
+
+// lastID is behind every id.
+const lastID = "~"
+
+// groups are the notes by the beginnings of their ids, which are drawn by lot: what changes in one is sent without
+// most of the others, and what to send follows from the names of the groups that a page has. There is at least one.
+func (b beside) groups() []templates.NoteGroup {
+	long := len("t-") + 1
+	if len(b.notes) > 256 {
+		long++
+	}
+	out := []templates.NoteGroup{{To: lastID}}
+	for _, n := range slices.SortedFunc(slices.Values(b.notes), func(a, b templates.Note) int { return cmp.Compare(a.ID, b.ID) }) {
+		last := &out[len(out)-1]
+		if len(last.Notes) > 0 && !strings.HasPrefix(n.ID, last.Notes[0].ID[:long]) {
+			last.To = n.ID[:long]
+			out = append(out, templates.NoteGroup{From: last.To, To: lastID})
+			last = &out[len(out)-1]
+		}
+		last.Notes = append(last.Notes, n)
+	}
+	return out
+}
+
+// name is another word for a group of which something else is said.
+func (b beside) name(g templates.NoteGroup) string {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%q %q", g.From, g.To)
+	for _, n := range g.Notes {
+		fmt.Fprintf(h, " %q %d %d %t", n.ID, b.hashes[n.ID], n.Event, n.Gone)
+		if n.Bundle != nil {
+			fmt.Fprintf(h, " %q", n.Bundle.Text)
+		}
+	}
+	return strconv.FormatUint(h.Sum64(), 36)
+}
+
+// since returns the groups that a page lacks which has those that has names, up to a batch, the names of those
+// that it has then, and whether there are more.
+func (b beside) since(has string) (lacks []templates.NoteGroup, names string, more bool) {
+	old := map[string]bool{}
+	for name := range strings.SplitSeq(has, ".") {
+		old[name] = true
+	}
+	var have []string
+	bytes := 0
+	for _, g := range b.groups() {
+		name := b.name(g)
+		if !old[name] {
+			if more = more || bytes > batchBytes; more {
+				continue
+			}
+			lacks = append(lacks, g)
+			for _, n := range g.Notes {
+				bytes += noteBytes + len(n.Body.String())
+				for _, r := range n.Replies {
+					bytes += noteBytes + len(r.Body.String())
+				}
+			}
+		}
+		have = append(have, name)
+	}
+	return lacks, strings.Join(have, "."), more
+}
+
+// noteBytes is about what the markup of a note has beside its text.
+const noteBytes = 500
+
+// made is a word for a time, in the order of times.
+func made(t time.Time) string { return fmt.Sprintf("%013d", t.UnixMilli()) }
 
 func (n *notes) spot(id string) int {
 	n.mu.Lock()
@@ -561,7 +647,7 @@ func isAnswered(t review.Thread) bool {
 // presentMessage is what an agent told the person.
 func (s *Server) presentMessage(in *notes, m review.Message, event int, now time.Time) templates.Note {
 	return templates.Note{
-		ID: m.ID, Kind: "message", Event: event, Who: named(m.Name, nameLength), When: presentTime(m.Created, now),
+		ID: m.ID, Kind: "message", Event: event, Made: made(m.Created), Who: named(m.Name, nameLength), When: presentTime(m.Created, now),
 		Body: s.noteText(in, m.ID, m.Text), Unread: m.Read.IsZero(),
 	}
 }
@@ -631,9 +717,9 @@ func (n *notebook) word() string {
 }
 
 // presentBeside is what a stream sends of what stands beside the entries.
-func presentBeside(ctx context.Context, b beside) (sse.Event, error) {
+func presentBeside(ctx context.Context, groups []templates.NoteGroup) (sse.Event, error) {
 	var out bytes.Buffer
-	if err := templates.Beside(b.notes).Render(ctx, &out); err != nil {
+	if err := templates.Beside(groups...).Render(ctx, &out); err != nil {
 		return sse.Event{}, fmt.Errorf("rendering what stands beside a conversation: %w", err)
 	}
 	return sse.Event{Name: "notes", Data: out.String()}, nil
