@@ -450,7 +450,7 @@ func (p *tab) checkAxe(name string) {
 	p.t.Helper()
 	p.eval(needBrowser(p.t).axe)
 	found := p.eval(`async () => {
-		const { violations } = await axe.run(document, { resultTypes: ['violations'] });
+		const { violations } = await axe.run(document, { resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } });
 		return violations.map(v => v.id + ': ' + v.help + v.nodes.slice(0, 3).map(n => '\n    ' + n.target + ' ' + n.html.slice(0, 160) + '\n      ' + n.failureSummary.split('\n').slice(1, 3).join(' ')).join(''));
 	}`)
 	for _, v := range found.([]any) {
