@@ -56,6 +56,15 @@ func KindOf(b Body) Kind {
 	return KindUnknown
 }
 
+// Aside reports whether a passage may go on behind an event of a kind.
+func (k Kind) Aside() bool {
+	switch k {
+	case KindConfigDelta, KindCompaction, KindUnknown, KindBrokenAside:
+		return true
+	}
+	return false
+}
+
 // Passages tells passages apart as the events of a log pass, in order (R-1 … R-6). The zero value is
 // ready; a copy remembers the place where it was made.
 type Passages struct {
@@ -66,9 +75,10 @@ type Passages struct {
 // Next returns the index of the first event of the passage that an event of a kind belongs to, which
 // is its own where it begins one, or has no text.
 func (p *Passages) Next(kind Kind, index int) int {
+	if kind.Aside() {
+		return index
+	}
 	switch kind {
-	case KindConfigDelta, KindCompaction, KindUnknown, KindBrokenAside:
-		return index // these do not end a passage
 	case KindMessage, KindReasoning:
 		if kind == p.open {
 			return p.first

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -366,5 +367,166 @@ func TestReviewPagesKeepWhatIsWritten(t *testing.T) {
 	}
 	if n := p.count(".choice input:not(:checked)"); n != 1 {
 		t.Errorf("%d drafts are not chosen, want the one", n)
+	}
+
+	// The newest agent is proposed, but not to who has chosen already.
+	_, err := p.Locator("#agent").SelectOption(playwright.SelectOptionValues{Labels: &[]string{"scout"}})
+	p.want(err)
+	connect(other, "third")
+	p.want(expect.Locator(p.Locator("#agent option[selected]")).ToHaveText("third"))
+	if got := p.eval(`() => document.querySelector('#agent').selectedOptions[0].text`); got != "scout" {
+		t.Errorf("the bundle goes to %v, want the agent that was chosen", got)
+	}
+}
+
+// TestCommentIsNotLostByAClick: what is being written is there again when the dialog was closed meanwhile, until it
+// was kept.
+func TestCommentIsNotLostByAClick(t *testing.T) {
+	p := open(t, serve(t, "--demo"), look{})
+	p.to(everything)
+	ask := func(n string) {
+		p.want(p.Locator("#entries article[data-kind=message] >> nth=" + n).Hover())
+		p.want(p.Locator("#entries article[data-kind=message] > a.comment >> nth=" + n).Click())
+		p.visible("dialog.comment textarea:focus")
+	}
+	text := p.Locator("dialog.comment textarea")
+	ask("0")
+	p.want(text.Fill("Half a comm"))
+	p.want(p.Mouse().Click(2, 890))
+	p.hidden("dialog.comment")
+	ask("1")
+	p.want(expect.Locator(text).ToHaveValue(""))
+	p.press("Escape")
+	ask("0")
+	p.want(expect.Locator(text).ToHaveValue("Half a comm"))
+	p.want(text.Fill("A comment."))
+	p.press("Control+Enter")
+	p.want(expect.Locator(p.Locator(".thread .text")).ToHaveText("A comment."))
+	ask("0")
+	p.want(expect.Locator(text).ToHaveValue(""))
+}
+
+// TestCommentOnWords: the words that are marked are those that were selected, whatever stands between them and before
+// them.
+func TestCommentOnWords(t *testing.T) {
+	dir := t.TempDir()
+	smiles := strings.Repeat("😀", 400)
+	writeConversation(t, dir, "17829000000", object{"title": "Words"}, []object{
+		{"type": "chat_request", "timestamp": began, "content": "Go."},
+		{"type": "chat_response", "timestamp": began, "message": "cat cat cat\n\n| left | right |\n|---|---|\n| a | b |\n\n" + smiles},
+	})
+	p := open(t, serve(t, dir), look{})
+	p.before(`
+		window.places = () => {
+			const walker = document.createTreeWalker(document.querySelector('article[data-kind=message] .body'), NodeFilter.SHOW_TEXT), all = [];
+			for (let n; (n = walker.nextNode()); ) for (let i = 0; i < n.data.length; i++) all.push([n, i]);
+			return all;
+		};
+		window.choose = ([from, to]) => {
+			const at = places(), range = new Range();
+			range.setStart(...at[from]);
+			range.setEnd(at[to - 1][0], at[to - 1][1] + 1);
+			getSelection().removeAllRanges();
+			getSelection().addRange(range);
+		};
+		window.textOf = () => places().map(([n, i]) => n.data[i]).join('');
+		window.marked = () => {
+			const at = places(), find = (node, i) => at.findIndex(([n, j]) => n === node && j === i);
+			return [...CSS.highlights.get('quoted')].map((r) => find(r.startContainer, r.startOffset) + ' ' + (find(r.endContainer, r.endOffset - 1) + 1)).sort();
+		};`)
+	p.to("/conversations/17829000000")
+	var want []string
+	for _, c := range []struct{ find, quote string }{ // find is the end of the words, and the beginning
+		{"textOf().indexOf('cat'), textOf().indexOf('cat') + 3", "cat"},
+		{"textOf().indexOf('cat') + 4, textOf().indexOf('cat') + 7", "cat"},
+		{"textOf().indexOf('cat') + 8, textOf().indexOf('cat') + 11", "cat"},
+		{"textOf().indexOf('left'), textOf().lastIndexOf('b') + 1", "left right a b"},
+		{"textOf().indexOf('b'), textOf().lastIndexOf('b') + 1", "b"},
+		{"textOf().indexOf('😀') - 0, textOf().indexOf('😀') + 600", smiles[:300*len("😀")]},
+	} {
+		place, err := p.Evaluate(`() => { const place = [` + c.find + `]; choose(place); return place.join(' '); }`)
+		p.want(err)
+		p.want(p.Locator("#remark").Click())
+		p.want(p.Locator("dialog.comment textarea").Fill("This."))
+		p.press("Control+Enter")
+		want = append(want, place.(string))
+		p.want(expect.Locator(p.Locator(".thread")).ToHaveCount(len(want)))
+		p.want(expect.Locator(p.Locator(".thread .quote >> nth=-1")).ToHaveText(c.quote))
+	}
+	slices.Sort(want)
+	if got := p.eval(`() => marked().join(', ')`); got != strings.Join(want, ", ") {
+		t.Errorf("what is marked is at %v, want %s", got, strings.Join(want, ", "))
+	}
+}
+
+// TestOneFormOnce: a button that is pressed twice sends its form once, so that the answer that is shown, which can have a
+// token, is to the one that counted.
+func TestOneFormOnce(t *testing.T) {
+	p := open(t, serve(t, "--demo"), look{})
+	p.to("/agents")
+	p.want(p.Locator("#name").Fill("scout"))
+	p.eval(`() => {
+		window.stopped = [];
+		addEventListener('submit', (e) => {
+			stopped.push(e.defaultPrevented);
+			e.preventDefault(); // the server is slow, so that the page is still there
+		});
+	}`)
+	p.want(p.Locator("button", hasText("Make its token")).Dblclick())
+	if got := p.eval(`() => String(stopped)`); got != "false,true" {
+		t.Errorf("the form was stopped: %v, want the second time alone", got)
+	}
+}
+
+// TestDeskWaits: a page whose state should have ended by now asks for it seldom, whether the server is there or not.
+func TestDeskWaits(t *testing.T) {
+	s := serve(t, "--demo")
+	p := open(t, s, look{})
+	p.forgive("ERR_")
+	connect(p, "scout")
+	if status, body, _ := s.send(everything+"/comment", url.Values{"at": {"e1"}, "body": {"One."}}); status != http.StatusSeeOther {
+		t.Fatalf("a comment: status %d\n%s", status, body)
+	}
+	p.want(p.Clock().Install())
+	p.to("/comments")
+	p.want(p.Locator("button", hasText("Send")).Click())
+	p.visible("button:has-text('Undo')")
+	asked := 0
+	path := regexp.MustCompile("/bundles/")
+	p.want(p.Route(path, func(r playwright.Route) {
+		asked++
+		_ = r.Abort()
+	}))
+	for range 80 {
+		p.want(p.Clock().RunFor(500))
+	}
+	if asked < 2 || asked > 10 {
+		t.Errorf("in 40 s the page asked %d times, want some seven", asked)
+	}
+}
+
+// TestNoteBehindThePage: a comment on what a page does not have yet is not laid at its end.
+func TestNoteBehindThePage(t *testing.T) {
+	l, _ := longRun(t, 150)
+	for _, at := range []string{"e3", "e600"} {
+		if status, body, _ := l.server.send(l.run.path()+"/comment", url.Values{"at": {at}, "body": {at}}); status != http.StatusSeeOther {
+			t.Fatalf("a comment: status %d\n%s", status, body)
+		}
+	}
+	p := open(t, l.server, look{})
+	p.to(l.run.path() + "?at=e1")
+	if p.count("#later") != 1 {
+		t.Fatal("the page has all to the end")
+	}
+	p.want(p.Route("**/parts?*", func(r playwright.Route) {})) // it stays as it is
+	last := p.Locator("#entries article[data-kind=message] > a.comment >> nth=-1")
+	p.want(last.Focus())
+	p.press("Enter")
+	p.visible("dialog.comment textarea:focus")
+	p.want(p.Keyboard().Type("last"))
+	p.press("Control+Enter")
+	p.visible(".thread:has-text('last')")
+	if n := p.count(".thread:has-text('e600')"); n != 0 {
+		t.Error("a comment on an entry that is not there stands at the end of the page")
 	}
 }

@@ -9,8 +9,13 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
   const entries = document.getElementById('entries');
   let reading; // what waits to be seen
   const flat = (s) => s.replace(/\s+/g, ' ').trim();
+  const bare = (s) => s.replace(/\s+/g, '');
+  const index = (e) => Number(e.dataset.event ?? e.id.match(/\d+/)?.[0]);
 
-  // A dialog for the forms of other pages, there once it is asked for. What was typed is kept until it was taken.
+  // A dialog for the forms of other pages, there once it is asked for. What was typed is kept until it was taken,
+  // also when the dialog is closed meanwhile, by a click beside it for example.
+  const typed = new Map(); // by what it is for
+  let purpose;
   const dialog = make('dialog', { class: 'comment', 'aria-label': 'Comment' });
   dialog.setAttribute('closedby', 'any');
 
@@ -27,7 +32,12 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
     dialog.replaceChildren(close, heading, ...parts);
     if (!dialog.isConnected) document.body.append(dialog);
     if (!dialog.open) dialog.showModal();
-    dialog.querySelector('textarea')?.focus();
+    const text = dialog.querySelector('textarea');
+    if (!text) return;
+    purpose = `${url} ${text.form.querySelector('button')?.value}`;
+    text.value = typed.get(purpose) ?? text.value;
+    text.oninput = () => typed.set(purpose, text.value);
+    text.focus();
   }
   dialog.addEventListener('submit', async (e) => {
     e.preventDefault();
@@ -37,6 +47,7 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
     try {
       const answer = await fetch(form.action, { method: 'POST', body });
       if (answer.ok) {
+        if (body.has('body')) typed.delete(purpose);
         dialog.close();
         announce.say('Kept');
         if (!('live' in main.dataset)) await refresh();
@@ -65,6 +76,14 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
     ask(link.href).catch(() => location.assign(link.href));
   });
 
+  // A form of a page goes out once, though its button is pressed twice.
+  const sent = new WeakMap();
+  addEventListener('submit', (e) => {
+    if (e.target.method !== 'post' || e.defaultPrevented) return;
+    if (e.timeStamp - sent.get(e.target) < 1_000) e.preventDefault();
+    else sent.set(e.target, e.timeStamp);
+  });
+
   if (transcript) converse();
   else if ('desk' in main.dataset) renew();
 
@@ -78,8 +97,11 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
         const answer = await fetch(location.href, { cache: 'no-store' });
         const page = parse(await answer.text()), next = page.querySelector('main.desk');
         if (answer.ok && next) {
-          // What is being written stays: it is no part of the markup.
+          // What is being written or was chosen stays. A text is no part of the markup; an agent is, and another
+          // one's call must not choose that one.
+          const choices = [...main.querySelectorAll('select')].map((e) => [e, e.value]);
           keepFocus(() => morph(main, next));
+          for (const [e, was] of choices) if ([...e.options].some((o) => o.value === was)) e.value = was;
           refreshTimes(main);
           const title = page.querySelector('title')?.textContent;
           if (title) document.title = title;
@@ -94,11 +116,12 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
       }
       wait();
     }
-    // Some states end by themselves.
+    // Some states end by themselves. One that is over here and not there, or of which nothing is heard, is asked for
+    // now and then.
     function wait() {
       clearTimeout(timer);
-      const until = Number(main.querySelector('[data-until]')?.dataset.until);
-      if (until) timer = setTimeout(load, Math.max(0, until - Date.now()) + 250);
+      const until = Number(main.querySelector('[data-until]')?.dataset.until), left = until - Date.now();
+      if (until) timer = setTimeout(load, left > 0 ? left + 250 : 5_000);
     }
     addEventListener('said', ({ detail: m }) => {
       if (m.topic !== 'desk' || !m.id || main.dataset.desk === m.id) return;
@@ -126,8 +149,9 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
           old?.remove();
           const stretch = [...entries.children].findLast((s) => Number(s.dataset.first) <= Number(e.dataset.event));
           if (!stretch) continue;
-          const index = (s) => Number(s.dataset.event ?? s.id.match(/\d+/)?.[0]);
-          const before = [...stretch.children].findLast((s) => index(s) <= Number(e.dataset.event));
+          const before = [...stretch.children].findLast((s) => index(s) <= index(e));
+          // Where the page ends before the conversation does, it may be about what comes later.
+          if (before && !before.nextElementSibling && !stretch.nextElementSibling && !('position' in main.dataset) && index(before) < index(e)) continue;
           if (before) before.after(e);
           else stretch.prepend(e);
           if (!old && 'new' in e.dataset) transcript.came(e);
@@ -152,16 +176,16 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
     for (const e of all) reading.observe(e);
   }
 
-  // Words of an entry, as they are kept with a comment: white space does not count.
+  // Words of an entry, as they are compared with what a comment quotes: white space does not count.
   function wordsOf(article) {
     const walker = document.createTreeWalker(article.querySelector('.body') ?? article, NodeFilter.SHOW_TEXT);
     const at = []; // where each character of words comes from
     let words = '';
     for (let node; (node = walker.nextNode()); ) {
+      if (node.parentElement.localName === 'button') continue; // it is not selected either
       for (let i = 0; i < node.data.length; i++) {
-        const c = /\s/.test(node.data[i]) ? ' ' : node.data[i];
-        if (c === ' ' && (!words || words.endsWith(' '))) continue;
-        words += c;
+        if (/\s/.test(node.data[i])) continue;
+        words += node.data[i];
         at.push([node, i]);
       }
     }
@@ -172,16 +196,22 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
   function mark() {
     if (!globalThis.Highlight) return;
     const ranges = [];
+    const read = new Map();
+    const wordsIn = (e) => read.get(e) ?? read.set(e, wordsOf(e)).get(e);
     for (const thread of entries.querySelectorAll('.thread:not([data-state=resolved])')) {
-      const quote = flat(thread.querySelector('.quote')?.textContent ?? '');
-      let article = thread;
-      while ((article = article.previousElementSibling) && !(article.localName === 'article' && !article.hidden && !article.dataset.event));
-      if (!quote || !article) continue;
-      const { words, at } = wordsOf(article);
-      let i = words.indexOf(quote);
-      for (let n = Number(thread.dataset.nth); n > 0 && i >= 0; n--) i = words.indexOf(quote, i + 1);
-      if (i < 0 || i + quote.length > at.length) continue;
-      const range = new Range();
+      const quote = bare(thread.querySelector('.quote')?.textContent ?? '');
+      if (!quote) continue;
+      // The entry before it, or another one of the same event.
+      let event, i = -1, found;
+      for (let e = thread; i < 0 && (e = e.previousElementSibling); ) {
+        if (e.localName !== 'article' || e.hidden || e.dataset.event) continue;
+        if (index(e) !== (event ??= index(e))) break;
+        found = wordsIn(e);
+        i = found.words.indexOf(quote);
+        for (let n = Number(thread.dataset.nth); n > 0 && i >= 0; n--) i = found.words.indexOf(quote, i + 1);
+      }
+      if (i < 0) continue;
+      const { at } = found, range = new Range();
       range.setStart(...at[i]);
       range.setEnd(at[i + quote.length - 1][0], at[i + quote.length - 1][1] + 1);
       ranges.push(range);
@@ -203,7 +233,7 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
       const range = !s.isCollapsed && s.rangeCount && s.getRangeAt(0);
       const inside = range && (range.commonAncestorContainer.parentElement ?? range.commonAncestorContainer);
       const article = inside ? inside.closest?.('#entries article .body')?.closest('article') : null;
-      const quote = article && flat(s.toString()).slice(0, 300);
+      const quote = article && flat(s.toString()).match(/^.{0,300}/u)[0];
       const link = article?.querySelector('a.comment');
       chosen = quote && link && { article, quote, range: range.cloneRange(), link };
       button.hidden = !chosen;
@@ -222,13 +252,11 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
     addEventListener('scroll', () => chosen && choose(), { passive: true });
     button.onclick = () => {
       const { article, quote, range, link } = chosen;
-      const before = document.createRange();
-      before.selectNodeContents(article.querySelector('.body'));
-      before.setEnd(range.startContainer, range.startOffset);
       // Which of the occurrences it is: those that begin before the selection do not count.
-      const start = flat(before.toString()).length, { words } = wordsOf(article);
+      const { words, at } = wordsOf(article), looked = bare(quote);
+      const start = at.findIndex(([node, i]) => range.comparePoint(node, i) >= 0);
       let nth = 0;
-      for (let i = words.indexOf(quote); i >= 0 && i < start - 1; i = words.indexOf(quote, i + 1)) nth++;
+      for (let i = words.indexOf(looked); i >= 0 && i < start; i = words.indexOf(looked, i + 1)) nth++;
       const url = new URL(link.href);
       url.searchParams.set('quote', quote);
       url.searchParams.set('nth', nth);

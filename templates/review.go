@@ -83,7 +83,9 @@ type CommentPage struct {
 // DraftsPage has what can be sent, and what was.
 type DraftsPage struct {
 	DeskFrame
-	Drafts  []Draft
+	Drafts []Draft
+	// Rest says how many drafts there are beside them.
+	Rest    string
 	Agents  []AgentChoice
 	Agent   string
 	Text    string

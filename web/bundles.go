@@ -26,7 +26,7 @@ func (s *Server) send(c echo.Context) error {
 	if err != nil {
 		return s.deskError(c, err)
 	}
-	s.relocate(c, form["thread"])
+	s.relocate(ctx, project, form["thread"])
 	d, err := s.notebook.desk.Send(ctx, review.Bundle{Project: project, Agent: form.Get("agent"), Note: form.Get("note"), Threads: form["thread"]})
 	if err == nil {
 		return c.Redirect(http.StatusSeeOther, "/bundles/"+url.PathEscape(d.ID))
@@ -38,32 +38,35 @@ func (s *Server) send(c echo.Context) error {
 	return s.draftsPage(c, status, form, sentence)
 }
 
-// relocate notes where the entries of threads are now, since the agent has no other way to know. What cannot
-// be read stays where it was.
-func (s *Server) relocate(c echo.Context, threads []string) {
-	ctx := c.Request().Context()
+// relocate notes where the entries of drafts are now, since the agent has no other way to know. What cannot
+// be read stays where it was. Each conversation is looked through once.
+func (s *Server) relocate(ctx context.Context, project string, threads []string) {
+	by := map[string][]review.Thread{}
 	for _, id := range threads[:min(len(threads), review.MaxBundle)] {
-		t, err := s.notebook.desk.Thread(ctx, id)
+		if t, err := s.notebook.desk.Thread(ctx, id); err == nil && t.Project == project && t.Draft() {
+			by[t.Conversation] = append(by[t.Conversation], t)
+		}
+	}
+	for id, drafts := range by {
+		log, err := s.library.Read(ctx, id)
 		if err != nil {
 			continue
 		}
-		log, err := s.library.Read(ctx, t.Conversation)
-		if err != nil {
-			continue
-		}
-		in, err := s.notebook.of(ctx, t.Conversation, s.now())
+		in, err := s.notebook.of(ctx, id, s.now())
 		if err != nil || in == nil || in.locate(log) != nil {
 			continue
 		}
-		var at *review.Spot
-		if event := in.spot(t.ID); event >= 0 {
-			at = &review.Spot{Event: event, Hash: t.Hash}
-		}
-		if at == nil && t.Vanished || at != nil && !t.Vanished && at.Event == t.Event {
-			continue
-		}
-		if _, err := s.notebook.desk.Relocate(ctx, id, at); err != nil {
-			return
+		for _, t := range drafts {
+			var at *review.Spot
+			if event := in.spot(t.ID); event >= 0 {
+				at = &review.Spot{Event: event, Hash: t.Hash}
+			}
+			if at == nil && t.Vanished || at != nil && !t.Vanished && at.Event == t.Event {
+				continue
+			}
+			if _, err := s.notebook.desk.Relocate(ctx, t.ID, at); err != nil {
+				return
+			}
 		}
 	}
 }

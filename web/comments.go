@@ -515,6 +515,10 @@ func (s *Server) draftsPage(c echo.Context, status int, form url.Values, problem
 	p := templates.DraftsPage{DeskFrame: s.deskFrame(c, "Comments", "/comments"), Agent: form.Get("agent"), Text: form.Get("note"), MaxNote: review.MaxNote}
 	p.Problem = problem
 	titles := s.titles(ctx)
+	drafts, over := newest(drafts, review.MaxBundle)
+	if over > 0 {
+		p.Rest = count(over, "older draft comes", "older drafts come") + " when these are sent or deleted."
+	}
 	for _, t := range drafts {
 		note, err := s.threadNote(ctx, t, titles)
 		if err != nil {
@@ -545,6 +549,21 @@ func (s *Server) draftsPage(c echo.Context, status int, form url.Values, problem
 		p.Bundles = append(p.Bundles, templates.BundleRow{URL: "/bundles/" + d.ID, Words: bundleWords(d, names[d.Agent], false), Size: sizeWords(d), When: presentTime(d.Sent, s.now())})
 	}
 	return s.render(c, status, p)
+}
+
+// newest returns those n drafts that were written last, in their order, and how many there are more. More than a
+// bundle takes would be refused.
+func newest(drafts []review.Thread, n int) ([]review.Thread, int) {
+	over := len(drafts) - n
+	if over <= 0 {
+		return drafts, 0
+	}
+	old := map[string]bool{}
+	by := slices.SortedStableFunc(slices.Values(drafts), func(a, b review.Thread) int { return a.Created.Compare(b.Created) })
+	for _, t := range by[:over] {
+		old[t.ID] = true
+	}
+	return slices.DeleteFunc(drafts, func(t review.Thread) bool { return old[t.ID] }), over
 }
 
 func latest(a, b time.Time) time.Time {

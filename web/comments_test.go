@@ -432,6 +432,16 @@ func TestReviewOfOtherProjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	draft, err := r.desk.Comment(t.Context(), review.NewThread{Project: other.ID, Place: review.Place{Conversation: conv, Event: 7}, Body: "foreign draft"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := r.post("/bundles", url.Values{"agent": {scout.ID}, "thread": {draft.ID}}); res.StatusCode != http.StatusNotFound {
+		t.Errorf("a foreign draft is sent: status %d, want 404", res.StatusCode)
+	}
+	if now, err := r.desk.Thread(t.Context(), draft.ID); err != nil || now.Place != draft.Place || now.Vanished {
+		t.Errorf("then its place is %+v, %v, want %+v", now.Place, err, draft.Place)
+	}
 	r.comment("e1", "own words")
 	for _, target := range []string{"/comments", "/conversations/" + conv} {
 		if page := r.page(target); strings.Contains(page, "foreign words") || !strings.Contains(page, "own words") {
@@ -445,6 +455,39 @@ func TestReviewOfOtherProjects(t *testing.T) {
 		if res := r.post(target, url.Values{"act": {"cancel"}}); res.StatusCode != http.StatusNotFound {
 			t.Errorf("POST %s: status %d, want 404", target, res.StatusCode)
 		}
+	}
+}
+
+// TestManyDrafts: the page has as many drafts as a bundle takes, the newest, and to send them reads each conversation
+// once.
+func TestManyDrafts(t *testing.T) {
+	r := newReviewing(t, logWith(t, conv, request("a"), answer("b")))
+	start := r.src.now()
+	var ids []string
+	for i := range review.MaxBundle + 2 {
+		r.src.change("", func() { r.src.clock = start.Add(time.Duration(i%7) * time.Second) })
+		ids = append(ids, r.comment("e0", "x"))
+	}
+	page := r.page("/comments")
+	var shown []string
+	for _, m := range regexp.MustCompile(`name="thread" value="([^"]*)" checked`).FindAllStringSubmatch(page, -1) {
+		shown = append(shown, m[1])
+	}
+	// The oldest are the first two of those in the first second.
+	if want := slices.Concat(ids[1:7], ids[8:]); !slices.Equal(shown, want) {
+		t.Errorf("%d drafts are chosen, want the %d newest in their order", len(shown), len(want))
+	}
+	if !strings.Contains(page, "2 older drafts come when these are sent or deleted.") {
+		t.Error("the page does not say that there are more")
+	}
+	scout := r.agent("scout")
+	r.src.change("", func() { r.src.reads = 0 })
+	r.send(scout, shown...)
+	if r.src.reads > 2 {
+		t.Errorf("to send them, the conversation was read %d times", r.src.reads)
+	}
+	if page := r.page("/comments"); !strings.Contains(page, ids[0]) || strings.Contains(page, "older draft") {
+		t.Error("then the page has not the drafts that are left")
 	}
 }
 

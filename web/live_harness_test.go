@@ -30,6 +30,7 @@ type source struct {
 	wakes   map[string][]*func()
 	writing map[string]bool
 	failing map[string]error // reads of a conversation
+	reads   int
 }
 
 func newSource(logs ...*conversation.Log) *source {
@@ -39,6 +40,7 @@ func newSource(logs ...*conversation.Log) *source {
 func (s *source) Read(ctx context.Context, id string) (*conversation.Log, error) {
 	s.mu.Lock()
 	err := s.failing[id]
+	s.reads++
 	s.mu.Unlock()
 	if err != nil {
 		return nil, err

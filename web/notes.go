@@ -72,6 +72,9 @@ func (n *notebook) noteOff(err error) {
 type notes struct {
 	review.Notes
 	agents map[string]review.Agent
+	// bundles are Dispatches by their ids; replied says which of them an agent replied to, here.
+	bundles map[string]review.Dispatch
+	replied map[string]bool
 	// until is when something of it changes by itself; zero if nothing does.
 	until time.Time
 	// spots are where the threads and messages are in the log, texts what was made of what they say.
@@ -172,8 +175,13 @@ func (n *notebook) of(ctx context.Context, id string, now time.Time) (found *not
 	}
 	// An agent can go on telling for days; what is older is under the messages.
 	found.Messages = found.Messages[max(0, len(found.Messages)-mostTold):]
+	found.bundles, found.replied = map[string]review.Dispatch{}, map[string]bool{}
 	for _, d := range found.Dispatches {
+		found.bundles[d.ID] = d
 		found.until = earlier(found.until, changesAt(d))
+	}
+	for _, t := range found.Threads {
+		found.replied[t.Dispatch] = found.replied[t.Dispatch] || isAnswered(t)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -502,9 +510,8 @@ func (s *Server) presentThread(t review.Thread, in *notes, now time.Time) templa
 	default:
 		n.State = "open"
 	}
-	if i := slices.IndexFunc(in.Dispatches, func(d review.Dispatch) bool { return d.ID == t.Dispatch }); i >= 0 {
-		d := in.Dispatches[i]
-		n.Bundle = &templates.Link{URL: "/bundles/" + d.ID, Text: bundleWords(d, in.agents[d.Agent].Name, isReplied(in.Threads, d.ID))}
+	if d, ok := in.bundles[t.Dispatch]; ok {
+		n.Bundle = &templates.Link{URL: "/bundles/" + d.ID, Text: bundleWords(d, in.agents[d.Agent].Name, in.replied[d.ID])}
 	}
 	for _, r := range t.Replies {
 		reply := templates.Reply{ID: r.ID, Who: "You", When: presentTime(r.Created, now), Body: s.noteText(in, r.ID, r.Body)}
@@ -543,9 +550,12 @@ func (s *Server) noteText(in *notes, id, text string) markdown.HTML {
 
 // isReplied reports whether an agent replied in a thread of a bundle.
 func isReplied(threads []review.Thread, dispatch string) bool {
-	return slices.ContainsFunc(threads, func(t review.Thread) bool {
-		return t.Dispatch == dispatch && slices.ContainsFunc(t.Replies, func(r review.Reply) bool { return r.Author != review.Person })
-	})
+	return slices.ContainsFunc(threads, func(t review.Thread) bool { return t.Dispatch == dispatch && isAnswered(t) })
+}
+
+// isAnswered reports whether an agent replied in a thread.
+func isAnswered(t review.Thread) bool {
+	return slices.ContainsFunc(t.Replies, func(r review.Reply) bool { return r.Author != review.Person })
 }
 
 // presentMessage is what an agent told the person.

@@ -219,6 +219,20 @@ func TestPartsFollow(t *testing.T) {
 	}
 }
 
+// sizeOfPage is the length of a page in bytes, and how many elements it has.
+func sizeOfPage(t *testing.T, s *Server, sheet *sheet) (bytes, elements int) {
+	t.Helper()
+	page, err := s.transcripts.presentConversation(sheet, beside{}, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := page.Render(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Len(), strings.Count(b.String(), "<") - strings.Count(b.String(), "</")
+}
+
 // TestFirstPageCost: what a first page reads and renders does not depend on the length.
 func TestFirstPageCost(t *testing.T) {
 	if raceDetector {
@@ -235,15 +249,8 @@ func TestFirstPageCost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		page, err := s.transcripts.presentConversation(sheet, beside{}, time.Time{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var b strings.Builder
-		if err := page.Render(t.Context(), &b); err != nil {
-			t.Fatal(err)
-		}
-		return events.read, s.Renders(), b.Len(), strings.Count(b.String(), "<") - strings.Count(b.String(), "</")
+		bytes, elements = sizeOfPage(t, s, sheet)
+		return events.read, s.Renders(), bytes, elements
 	}
 	for _, v := range []view{userView, rawView, modelView} {
 		for _, sp := range []span{{at: -1, before: -1}, {at: 0, before: -1}, {at: 1200, before: -1}, {at: -1, before: 1200}} {
@@ -305,15 +312,7 @@ func TestPageIsBounded(t *testing.T) {
 				}
 				s.prose.(*markdown.Renderer).Wait()
 			}
-			page, err := s.transcripts.presentConversation(sheet, beside{}, time.Time{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var b strings.Builder
-			if err := page.Render(t.Context(), &b); err != nil {
-				t.Fatal(err)
-			}
-			bytes, elements := b.Len(), strings.Count(b.String(), "<")-strings.Count(b.String(), "</")
+			bytes, elements := sizeOfPage(t, s, sheet)
 			alone := len(sheet.sections) == 1 && len(sheet.sections[0].entries) <= 2 // a call has none of its own
 			if elements > 1400 || bytes > 150<<10 && !alone || bytes > 250<<10 {
 				t.Errorf("%s view: the page at e%d has %d sections, %d bytes and %d elements", v, next.at, len(sheet.sections), bytes, elements)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -11,7 +12,7 @@ import (
 )
 
 // A section is entries in a row that a page takes at once. Each part of a log is one, or several if it has much
-// to show: where they begin depends on what stands before only, as it does for parts, and not on how an event is
+// to show: where they begin depends on nothing that stands behind, as it does for parts, and not on how an event is
 // written down.
 
 // sectionText is how much text a section has, in bytes, unless a single entry has more. With code that has colours
@@ -29,26 +30,17 @@ func (f *folding) begin(index int) {
 // fill adds e, which shows so much text and is marked with the passage that it belongs to, to the section that is
 // open, or begins another one with it.
 func (f *folding) fill(e conversation.Event, text, passage int) {
-	if f.text > 0 && f.text+text > sectionText && passage == e.Index && !aside(e) {
+	if f.text > 0 && f.text+text > sectionText && passage == e.Index && !conversation.KindOf(e.Body).Aside() {
 		f.begin(e.Index)
 	}
 	f.text += text
-}
-
-// aside reports whether a passage may go on behind e.
-func aside(e conversation.Event) bool {
-	switch conversation.KindOf(e.Body) {
-	case conversation.KindConfigDelta, conversation.KindCompaction, conversation.KindUnknown, conversation.KindBrokenAside:
-		return true
-	}
-	return false
 }
 
 // sectionOf returns where the section begins that the event of an index is in, and the next one, which is
 // beyond all events if there is none yet.
 func (f *folding) sectionOf(index int) (first, next int) {
 	i := sort.SearchInts(f.sections, index+1) - 1
-	next = int(^uint(0) >> 1)
+	next = math.MaxInt
 	if i+1 < len(f.sections) {
 		next = f.sections[i+1]
 	}
