@@ -119,6 +119,7 @@ func TestReviewLoop(t *testing.T) {
 	p.want(p.Locator("dialog.comment button[type=submit]").Click())
 	p.hidden("dialog.comment")
 	p.visible(".thread[data-state=draft]")
+	p.want(expect.Locator(p.Locator("a.desk")).ToHaveText("Comments 1"))
 	quote := strings.Join(strings.Fields(words.(string)), " ")
 	if got := p.text(".thread .quote"); got != quote {
 		t.Errorf("quote = %q, want %q", got, quote)
@@ -362,6 +363,7 @@ func TestReviewPagesKeepWhatIsWritten(t *testing.T) {
 	p.want(p.Locator(".choice input").Uncheck())
 	comment("e5", "second")
 	p.want(expect.Locator(p.Locator(".thread")).ToHaveCount(2))
+	p.want(expect.Locator(p.Locator("a.desk")).ToHaveText("Comments 2"))
 	if got, err := p.Locator("#note").InputValue(); err != nil || got != "half a note" {
 		t.Errorf("the note that is being written is %q, %v", got, err)
 	}
@@ -556,4 +558,25 @@ func TestNotesInOrder(t *testing.T) {
 	if n := p.count(".thread"); n != 12 {
 		t.Errorf("%d comments are on the page, want 12", n)
 	}
+}
+
+// TestCommentIsNotMetUnseen: where a finger meets nothing that is seen, no comment begins; behind an entry that was
+// touched, one can.
+func TestCommentIsNotMetUnseen(t *testing.T) {
+	p := open(t, serve(t, "--demo"), look{phone: true})
+	p.to(everything)
+	const meets = `() => {
+		const e = document.querySelector('#entries article[data-kind=message] > a.comment'), box = e.getBoundingClientRect();
+		return getComputedStyle(e).opacity + ' ' + (document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2) === e);
+	}`
+	p.want(p.Locator("#entries article[data-kind=message] .text >> nth=0").ScrollIntoViewIfNeeded())
+	if got := p.eval(meets); got != "0 false" {
+		t.Errorf("before the entry is touched: %v", got)
+	}
+	p.want(p.Locator("#entries article[data-kind=message] .text >> nth=0").Tap())
+	if got := p.eval(meets); got != "1 true" {
+		t.Errorf("then: %v", got)
+	}
+	p.want(p.Locator("#entries article[data-kind=message] > a.comment >> nth=0").Tap())
+	p.visible("dialog.comment textarea")
 }

@@ -14,6 +14,12 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
   // Notes at one event stand behind it, in the order in which they were made.
   const isUpTo = (s, { dataset: { made }, id }) => !s.dataset.event || s.dataset.made < made || (s.dataset.made === made && s.id < id);
 
+  // The bar says how much waits.
+  const count = (page) => {
+    const [old, now] = [document, page].map((p) => p.querySelector('a.desk'));
+    if (old && now) morph(old, now);
+  };
+
   // A dialog for the forms of other pages, there once it is asked for. What was typed is kept until it was taken,
   // also when the dialog is closed meanwhile, by a click beside it for example.
   const typed = new Map(); // by what it is for
@@ -51,7 +57,8 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
       if (answer.ok) {
         if (body.has('body')) typed.delete(purpose);
         dialog.close();
-        announce.say('Kept');
+        announce.say(body.has('body') ? 'Kept' : 'Done');
+        count(parse(await answer.text()));
         if (!('live' in main.dataset)) await refresh();
         return;
       }
@@ -105,6 +112,7 @@ function serve({ parse, make, morph, keepFocus, refreshTimes, announce, transcri
           keepFocus(() => morph(main, next));
           for (const [e, was] of choices) if ([...e.options].some((o) => o.value === was)) e.value = was;
           refreshTimes(main);
+          count(page);
           const title = page.querySelector('title')?.textContent;
           if (title) document.title = title;
         }

@@ -242,7 +242,7 @@ func (s *Server) messages(c echo.Context) error {
 	for _, m := range slices.Backward(all) {
 		n := s.presentMessage(nil, m, 0, s.now())
 		if m.Conversation != "" {
-			n.Where = &templates.Link{URL: "/conversations/" + m.Conversation + "#" + m.ID, Text: cmp.Or(titles[m.Conversation], "The conversation")}
+			n.Where = &templates.Link{URL: noteURL(m.Conversation, m.ID, userView), Text: cmp.Or(titles[m.Conversation], "The conversation")}
 		}
 		p.Messages = append(p.Messages, n)
 	}
@@ -255,18 +255,21 @@ func (s *Server) markRead(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx, ids := c.Request().Context(), form["id"]
-	if len(ids) == 0 {
-		all, err := s.told(ctx, true)
-		if err != nil {
-			return s.deskError(c, err)
-		}
-		for _, m := range all {
+	ctx, seen := c.Request().Context(), form["id"]
+	all, err := s.told(ctx, true)
+	if err != nil {
+		return s.deskError(c, err)
+	}
+	var ids []string
+	for _, m := range all {
+		if len(seen) == 0 || slices.Contains(seen, m.ID) {
 			ids = append(ids, m.ID)
 		}
 	}
-	if err := s.notebook.desk.MarkRead(ctx, ids); err != nil {
-		return s.deskError(c, err)
+	if len(ids) > 0 {
+		if err := s.notebook.desk.MarkRead(ctx, ids); err != nil {
+			return s.deskError(c, err)
+		}
 	}
 	return c.Redirect(http.StatusSeeOther, "/messages")
 }

@@ -47,6 +47,7 @@ func (s *Server) reviewRoutes(get, post func(string, echo.HandlerFunc)) {
 	get("/conversations/:id/comment", s.commentForm)
 	post("/conversations/:id/comment", s.comment)
 	get("/conversations/:id/notes", s.notes)
+	get("/conversations/:id/notes/:note", s.noteAt)
 	get("/threads/:thread", s.thread)
 	post("/threads/:thread", s.changeThread)
 	get("/comments", s.drafts)
@@ -146,6 +147,9 @@ func (s *Server) deskFrame(c echo.Context, title, current string) templates.Desk
 	c.Set(reflects, true) // what is being written stands beside what others may not know, tokens too
 	f := templates.DeskFrame{Frame: s.plainFrame(c, title)}
 	for _, v := range [...]struct{ url, name string }{{"/comments", "Comments"}, {"/messages", "Messages"}, {"/agents", "Agents"}} {
+		if n := f.Desk; n != nil && n.Unread > 0 && v.url == "/messages" {
+			v.name += " " + strconv.Itoa(n.Unread)
+		}
 		f.Views = append(f.Views, templates.ViewLink{URL: v.url, Name: v.name, Current: v.url == current})
 	}
 	if s.live != nil {
@@ -352,6 +356,45 @@ func (s *Server) notes(c echo.Context) error {
 	return s.render(c, http.StatusOK, templates.Beside(b.all()))
 }
 
+// noteURL leads to where a note stands in its conversation, wherever that is when somebody goes there.
+func noteURL(conversation, note string, v view) string {
+	return "/conversations/" + conversation + "/notes/" + note + v.query()
+}
+
+// noteAt leads to the place of a note. Where the history was edited, that is not the one that was kept with it.
+func (s *Server) noteAt(c echo.Context) error {
+	values, err := query(c, "view")
+	if err != nil {
+		return err
+	}
+	id, _, ok := parseID(c.Param("id"))
+	if !ok {
+		return conversation.ErrNotFound
+	}
+	v, _ := parseView(values.Get("view"))
+	to := ""
+	err = s.transcripts.withLog(c.Request().Context(), id, func(log *conversation.Log) error {
+		b, err := s.besideOf(c.Request().Context(), log, v, s.now())
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(b.notes, func(n templates.Note) bool { return n.ID == c.Param("note") })
+		switch {
+		case i < 0 && strings.HasPrefix(c.Param("note"), "m-"):
+			to = "/conversations/" + id + v.query() // its call stands there, or it is too long ago
+			return nil
+		case i < 0:
+			return errNoNote
+		}
+		to = "/conversations/" + id + "?view=" + string(v) + "&at=e" + strconv.Itoa(b.notes[i].Event) + "#" + b.notes[i].ID
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, to)
+}
+
 // threadNote is a thread as a page of its own shows it.
 func (s *Server) threadNote(ctx context.Context, t review.Thread, titles map[string]string) (templates.Note, error) {
 	in, err := s.notebook.of(ctx, t.Conversation, s.now())
@@ -363,7 +406,7 @@ func (s *Server) threadNote(ctx context.Context, t review.Thread, titles map[str
 	}
 	n := s.presentThread(t, in, s.now())
 	n.Where = &templates.Link{
-		URL:  "/conversations/" + t.Conversation + "?at=e" + strconv.Itoa(t.Event) + "#" + t.ID,
+		URL:  noteURL(t.Conversation, t.ID, userView),
 		Text: cmp.Or(titles[t.Conversation], "The conversation"),
 	}
 	return n, nil
@@ -413,10 +456,12 @@ func (s *Server) threadPage(c echo.Context, status int, t review.Thread, text, p
 		return s.deskError(c, err)
 	}
 	note.Act, note.Send = "", false
+	v, _ := parseView(c.QueryParam("view")) // from where one came, and goes back
+	note.Where.URL = noteURL(t.Conversation, t.ID, v)
 	p := templates.CommentPage{DeskFrame: s.deskFrame(c, "Comment", ""), Back: *note.Where, Note: &note}
 	note.Where = nil
 	p.Problem = problem
-	action := "/threads/" + t.ID
+	action := "/threads/" + t.ID + v.query()
 	write := func(label, text string, buttons ...templates.Button) {
 		p.Forms = append(p.Forms, templates.Form{Action: action, Label: label, ID: "body", Text: text, Max: review.MaxBody,
 			Hidden: [][2]string{{"key", rand.Text()}}, Buttons: buttons})
@@ -448,7 +493,8 @@ func (s *Server) changeThread(c echo.Context) error {
 	if err != nil {
 		return s.deskError(c, err)
 	}
-	back := "/conversations/" + t.Conversation + "?at=e" + strconv.Itoa(t.Event) + "#" + t.ID
+	v, _ := parseView(c.QueryParam("view"))
+	back := noteURL(t.Conversation, t.ID, v)
 	switch form.Get("act") {
 	case "edit":
 		_, err = desk.Edit(ctx, id, form.Get("body"))

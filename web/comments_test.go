@@ -1,9 +1,11 @@
 package web_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"html"
 	"log/slog"
 	"maps"
@@ -492,6 +494,108 @@ func TestManyDrafts(t *testing.T) {
 	}
 }
 
+// TestThreadKeepsTheView: from a comment's page one comes back to the view that one came from.
+func TestThreadKeepsTheView(t *testing.T) {
+	r := newReviewing(t, logWith(t, conv, request("a"), answer("b")))
+	id := r.comment("e1", "x")
+	for view, query := range map[string]string{"user": "", "raw": "?view=raw"} {
+		link := regexp.MustCompile(`href="(/threads/[^"]*)"`).FindStringSubmatch(r.page("/conversations/" + conv + "?view=" + view))
+		page := r.page(html.UnescapeString(link[1]))
+		back := "/conversations/" + conv + "/notes/" + id + query
+		if !strings.Contains(page, `href="`+back+`"`) {
+			t.Errorf("%s: the page does not lead back to %s", view, back)
+		}
+		action := regexp.MustCompile(`action="(/threads/[^"]*)"`).FindStringSubmatch(page)[1]
+		if got := r.done(action, url.Values{"act": {"edit"}, "body": {"y"}}); got != back {
+			t.Errorf("%s: then one is at %s, want %s", view, got, back)
+		}
+		res := ask(r, "GET", back)
+		if got, want := res.Header.Get("Location"), "/conversations/"+conv+"?view="+view+"&at=e1#"+id; res.StatusCode != http.StatusSeeOther || got != want {
+			t.Errorf("%s: %s leads to %s, status %d, want %s", view, back, got, res.StatusCode, want)
+		}
+	}
+	for _, target := range []string{"/conversations/" + conv + "/notes/t-none", "/conversations/17000000009/notes/" + id} {
+		if res := ask(r, "GET", target); res.StatusCode != http.StatusNotFound {
+			t.Errorf("GET %s: status %d, want 404", target, res.StatusCode)
+		}
+	}
+}
+
+// TestWhereOfWhatMoved: the way to a comment, or to a message, leads to the part that it stands in, also where the
+// history was cut or moved.
+func TestWhereOfWhatMoved(t *testing.T) {
+	at := func(minute, text string) string {
+		return `{"type":"chat_request","timestamp":"2026-05-13 10:` + minute + `:00","content":"` + text + `"}`
+	}
+	var long []string
+	for i := range 59 {
+		long = append(long, at(fmt.Sprintf("%02d", i), strings.Repeat("word ", 2000)))
+	}
+	r := newReviewing(t, logWith(t, conv, long...))
+	id := r.comment("e50", "x")
+	r.src.change("", func() { r.src.clock = time.Date(2026, 5, 13, 10, 2, 30, 0, time.UTC) })
+	m, err := r.desk.Mailbox(r.agent("scout").ID).Tell(t.Context(), mustProject(t, r), conv, "told")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, events := range map[string][]string{"as it was": long, "cut": long[:3], "moved": slices.Concat(long[45:], long[:45])} {
+		r.src.write(logWith(t, conv, events...))
+		for _, c := range [][2]string{{"/threads/" + id, id}, {"/messages", m.ID}} {
+			link := regexp.MustCompile(`href="(/conversations/` + conv + `[^"]*` + c[1] + `)"`).FindStringSubmatch(r.page(c[0]))
+			if link == nil {
+				t.Fatalf("%s: %s leads nowhere", what, c[0])
+			}
+			res := ask(r, "GET", link[1])
+			to, _, _ := strings.Cut(html.UnescapeString(cmp.Or(res.Header.Get("Location"), link[1])), "#")
+			if page := r.page(to); !strings.Contains(page, `id="`+c[1]+`"`) {
+				t.Errorf("%s: %s leads to %s, which does not have it", what, c[0], to)
+			}
+		}
+	}
+}
+
+// TestMarkRead: what was read of another workspace's stays as it is, and is no reason to write.
+func TestMarkRead(t *testing.T) {
+	r := newReviewing(t, logWith(t, conv, request("a"), answer("b")))
+	other, err := r.desk.Project(t.Context(), "/other", "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := r.desk.Mailbox(r.agent("scout").ID)
+	tell := func(project string) review.Message {
+		t.Helper()
+		m, err := box.Tell(t.Context(), project, "", "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	own, second, foreign := tell(mustProject(t, r)), tell(mustProject(t, r)), tell(other.ID)
+	if page := r.page("/comments"); !strings.Contains(page, ">Messages 2</a>") {
+		t.Error("the pages do not say how many messages are new")
+	}
+	unread := func(want ...string) {
+		t.Helper()
+		all, err := r.desk.Messages(t.Context(), review.MessageQuery{Unread: true})
+		var got []string
+		for _, m := range all {
+			got = append(got, m.ID)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("unread = %v, %v, want %v", got, err, want)
+		}
+	}
+	r.done("/messages", url.Values{"id": {own.ID, foreign.ID, "m-none"}})
+	unread(second.ID, foreign.ID)
+	was := r.store.written()
+	r.done("/messages", url.Values{"id": {own.ID, foreign.ID}})
+	if n := r.store.written(); n != was {
+		t.Errorf("what was read already was written %d times", n-was)
+	}
+	r.done("/messages", nil)
+	unread(foreign.ID)
+}
+
 // TestCommentsAreOff: without its store everything is shown as before, and the pages say why there are no comments;
 // what was written comes back.
 func TestCommentsAreOff(t *testing.T) {
@@ -701,14 +805,22 @@ func TestTold(t *testing.T) {
 	if page := r.page("/conversations/" + conv); strings.Contains(page, "data-new") {
 		t.Error("what was read is still new")
 	}
-	if page := r.page("/messages"); !strings.Contains(page, `href="/conversations/`+conv+`#`+m.ID+`"`) || strings.Contains(page, "data-new") {
+	if page := r.page("/messages"); !strings.Contains(page, `href="/conversations/`+conv+`/notes/`+m.ID+`"`) || strings.Contains(page, "data-new") {
 		t.Error("the page of messages does not lead to it, or has it as new")
 	}
+	lead := func(want string) {
+		t.Helper()
+		if got := ask(r, "GET", "/conversations/"+conv+"/notes/"+m.ID).Header.Get("Location"); got != want {
+			t.Errorf("the way to it leads to %s, want %s", got, want)
+		}
+	}
+	lead("/conversations/" + conv + "?view=user&at=e1#" + m.ID)
 	r.src.write(logWith(t, conv, append(events, `{"type":"tool_call_response","timestamp":"2026-05-13 11:06:00","id":"1","content":[`+
 		`{"type":"text","text":"Half of it is **done**.","annotations":{"audience":["user"]}},{"type":"text","text":"Message shown to user.","annotations":{"audience":["assistant"]}}]}`)...))
 	if got, want := order(r.page("/conversations/"+conv)), []string{"e0", "e1", "e2", "e3"}; !slices.Equal(got, want) {
 		t.Errorf("order with the recorded call = %v, want %v", got, want)
 	}
+	lead("/conversations/" + conv)
 }
 
 // TestReviewLive: streams tell of what happens beside the entries, and pages about comments of any change.
