@@ -75,7 +75,7 @@ func (l *live) openAt(s *server, look look) *tab {
 // connected waits until the tab's stream is there: the lamp says then what the conversation does.
 func (p *tab) connected() {
 	p.t.Helper()
-	p.want(expect.Locator(p.Locator("#live[data-state=idle]:not([hidden])")).ToBeAttached())
+	p.want(expect.Locator(p.Locator("#live[data-state=idle]:not(:empty)")).ToBeAttached())
 }
 
 // has waits until the tab shows an entry with a text.

@@ -1014,8 +1014,7 @@ function newLamp(isTranscript, announce) {
     said = text;
     if (!element) return;
     element.ariaLive = 'off'; // the announcer says what matters
-    element.hidden = !state;
-    if (!state) return;
+    if (!state) return element.replaceChildren();
     element.dataset.state = state;
     if (element.textContent === text) return;
     // In another tab, so that this one keeps the reader's place.
@@ -1131,7 +1130,7 @@ function livePage() {
     if (m.state) return light((state = m.state));
     if (m.topic === list) {
       if (m.event === 'list') applyList(m.data, main?.dataset.conversation);
-      if (isGone && nav.querySelector('[aria-current]')) renew(); // it was put back
+      if (isGone && nav.querySelector('[aria-current]')) load(clearTimeout(renewing)); // it was put back
       if (m.event === 'list' && m.id) nav.dataset.position = m.id;
     } else if (m.topic === topic) {
       if (m.event === 'entries') transcript.apply(m);
@@ -1140,7 +1139,8 @@ function livePage() {
       else if (m.event === 'reset') renew();
       else if (m.event === 'gone') {
         end(true);
-        renewing = setTimeout(load, 2_000); // perhaps it is back before the list misses it
+        renewed = heard;
+        renew(); // it may be back at once
       }
     }
     dispatchEvent(new CustomEvent('said', { detail: m })); // for comments.js
@@ -1163,7 +1163,7 @@ function livePage() {
     try {
       const at = !transcript.isFollowing() && transcript.here().match(/\d+/);
       const answer = await fetch(`${location.pathname}?view=${main.dataset.view}${at ? '&at=e' + at[0] : ''}`, { cache: 'no-store' });
-      if (answer.status === 404) return end(true);
+      if (answer.status === 404) end(true);
       if (answer.status === 401) return follow((renewing = undefined)); // the stream will be refused, too
       if (!answer.ok) return renew();
       transcript.renew(parse(await answer.text()));

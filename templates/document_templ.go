@@ -253,7 +253,7 @@ func bar(f Frame, withList bool) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<p id=\"live\" role=\"status\" data-state=\"idle\" hidden></p><p id=\"announce\" class=\"visually-hidden\" aria-live=\"polite\"></p></header>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<p id=\"live\" role=\"status\" data-state=\"idle\"></p><p id=\"announce\" class=\"visually-hidden\" aria-live=\"polite\"></p></header>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
